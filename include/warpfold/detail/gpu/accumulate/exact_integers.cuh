@@ -120,8 +120,38 @@ struct integer_rows {
   }
 };
 
-/// The same of 64 bits. Of |x| = a·2^32 + b the sums of a², a·b and b², 128 bits each: a product is one
-/// wide multiplication and nothing is carried from sum to sum before the end.
+/// A sum of up to 2^32 numbers of 64 bits.
+struct carried_sum {
+  std::uint32_t low, middle, high;
+
+  static __device__ __forceinline__ carried_sum nothing() { return {0, 0, 0}; }
+  __device__ __forceinline__ void add(std::uint32_t lower, std::uint32_t upper) {
+#if defined(__CUDA_ARCH__)
+    asm("add.cc.u32 %0, %0, %3;\n\taddc.cc.u32 %1, %1, %4;\n\taddc.u32 %2, %2, 0;" : "+r"(low), "+r"(middle), "+r"(high) : "r"(lower), "r"(upper));
+#else
+    put(value() + (std::uint64_t{upper} << 32 | lower));
+#endif
+  }
+  /// Adds a·b: one multiplication with a carry, and an addition of that.
+  __device__ __forceinline__ void add_product(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+    asm("mad.lo.cc.u32 %0, %3, %4, %0;\n\tmadc.hi.cc.u32 %1, %3, %4, %1;\n\taddc.u32 %2, %2, 0;" : "+r"(low), "+r"(middle), "+r"(high) : "r"(a), "r"(b));
+#else
+    put(value() + std::uint64_t{a} * b);
+#endif
+  }
+  __device__ __forceinline__ exact::u128 value() const { return exact::u128{high} << 64 | (std::uint64_t{middle} << 32 | low); }
+
+ private:
+  __device__ __forceinline__ void put(exact::u128 v) {
+    low = static_cast<std::uint32_t>(v);
+    middle = static_cast<std::uint32_t>(v >> 32);
+    high = static_cast<std::uint32_t>(v >> 64);
+  }
+};
+
+/// The same of 64 bits. Each number is taken as u = x + 2^63, or as it is where it has no sign, and u = a·2^32 + b: the sums of u, a², a·b and b² have room for 2^32 elements of a thread, and
+/// nothing is carried from sum to sum before the end, when 2^63 is taken out: Σx = Σu - n·2^63, Σx² = Σu² - 2^64·Σu + n·2^126.
 template <class T, int Threads, bool Squares>
 struct long_rows {
   static constexpr int inputs = 1, rows = Squares ? 2 : 1, watches = 1, loads = 4;
@@ -133,50 +163,59 @@ struct long_rows {
   static constexpr int first_words = 4, second_words = Squares ? 6 : 0;
   using room = word_room<Threads, first_words + second_words>;
 
-  exact::u128 sum;                       ///< two's complement
-  exact::u128 squares[Squares ? 3 : 1];  ///< the sums of b², a·b and a²
-  bool any;
+  carried_sum sum;
+  carried_sum squares[Squares ? 3 : 1];  ///< the sums of b², a·b and a²
+  std::uint32_t count;
 
   __device__ __forceinline__ void start(op) {
-    sum = 0;
-    for (auto& s : squares) s = 0;
-    any = false;
+    sum = carried_sum::nothing();
+    for (auto& s : squares) s = carried_sum::nothing();
+    count = 0;
   }
   __device__ __forceinline__ void add(const pack (&p)[1]) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) add_item(item_of<T>(p[0], i));
+    for (int i = 0; i < 2; ++i) add_halves(p[0].word[2 * i], p[0].word[2 * i + 1]);
+    count += 2;
   }
   __device__ __forceinline__ void add_item(T x) {
-    any = true;
     const auto u = static_cast<std::uint64_t>(x);
-    const bool negative = std::is_signed_v<T> && static_cast<std::int64_t>(u) < 0;
-    sum += exact::u128{negative ? ~std::uint64_t{0} : 0} << 64 | u;
-    if constexpr (Squares) {
-      const std::uint64_t m = negative ? 0 - u : u;
-      const std::uint64_t a = m >> 32, b = m & 0xffffffff;
-      squares[0] += b * b;
-      squares[1] += a * b;
-      squares[2] += a * a;
-    }
+    add_halves(static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(u >> 32));
+    ++count;
   }
   __device__ __forceinline__ void after_batch() {}
   __device__ __forceinline__ void finish() {}
-  __device__ __forceinline__ std::uint32_t kinds(int) const { return any ? special::ordinary : 0; }
+  __device__ __forceinline__ std::uint32_t kinds(int) const { return count != 0 ? special::ordinary : 0; }
   __device__ __forceinline__ void sum_over_block(room& r, std::int64_t* to) {
     std::int64_t word[first_words + second_words] = {};
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const auto digit = static_cast<std::uint32_t>(sum >> (32 * j));
-      word[j] = j == 3 ? std::int64_t{static_cast<std::int32_t>(digit)} : std::int64_t{digit};
-      if constexpr (Squares) {
-#pragma unroll
-        for (int k = 0; k < 3; ++k) {
-          const auto of_square = static_cast<std::uint32_t>(squares[k] >> (32 * j));
-          word[first_words + j + k] += std::int64_t{of_square} << (k == 1 ? 1 : 0);
-        }
-      }
+    const exact::u128 n = is_signed ? count : 0;
+    put(sum.value() - (n << 63), 0, word);
+    if constexpr (Squares) {
+      put(squares[0].value(), first_words, word);
+      put(squares[1].value() << 1, first_words + 1, word);
+      put(squares[2].value() - (is_signed ? sum.value() : 0) + (n << 62), first_words + 2, word);
     }
     r.template sum<first_words, digits0, Squares ? digits1 : 0>(word, to);
+  }
+
+ private:
+  static constexpr bool is_signed = std::is_signed_v<T>;
+
+  __device__ __forceinline__ void add_halves(std::uint32_t lower, std::uint32_t upper) {
+    const std::uint32_t a = is_signed ? upper ^ 0x80000000u : upper;
+    sum.add(lower, a);
+    if constexpr (Squares) {
+      squares[0].add_product(lower, lower);
+      squares[1].add_product(a, lower);
+      squares[2].add_product(a, a);
+    }
+  }
+  /// Adds v, in two's complement, to four words.
+  static __device__ __forceinline__ void put(exact::u128 v, int from, std::int64_t (&word)[first_words + second_words]) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const auto digit = static_cast<std::uint32_t>(v >> (32 * j));
+      word[from + j] += j == 3 ? std::int64_t{static_cast<std::int32_t>(digit)} : std::int64_t{digit};
+    }
   }
 };
 

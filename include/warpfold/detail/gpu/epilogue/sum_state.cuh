@@ -18,6 +18,7 @@ namespace wf::device::inline WF_BUILD {
 
 /// Where the sum of n elements of T goes, or, where `words` is not null, the words of their state. Only the last block looks at this, so one kernel does both.
 /// An infinity or a NaN spoils the digits of a state: then *plain is 0, and a kernel behind this one writes the state anew (binned_reduce.cuh). Else it is 1.
+/// Where an answer goes and `plain` is not null, the kernel leaves at once if *plain is 1: then the kernel before it was certain of the answer (certified_reduce.cuh).
 template <class T>
 struct sum_to {
   using element = T;
@@ -26,6 +27,12 @@ struct sum_to {
   std::uint32_t* plain = nullptr;
   std::uint64_t n = 0;
 };
+
+/// Whether the answer is there before the kernel has begun.
+template <class T>
+__device__ __forceinline__ bool is_answered(const sum_to<T>& to) { return to.words == nullptr && to.plain != nullptr && *to.plain != 0; }
+template <class T>
+__device__ __forceinline__ bool is_answered(T*) { return false; }
 
 /// The element type of the place where a sum goes: T* or sum_to<T>.
 template <class To>

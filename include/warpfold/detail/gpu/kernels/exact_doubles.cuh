@@ -111,6 +111,7 @@ __global__ void __launch_bounds__(Threads)
     exact_doubles_kernel(doubles_part part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies && !std::is_pointer_v<To>) return;  // see exact_sum_of_doubles()
   await_stream();
+  if (is_answered(out)) return;
   using rows = anchored_doubles<Rest, Threads, Loads>;
   __shared__ typename rows::room room;
   __shared__ std::uint32_t kinds_of_warp[Threads / 32];
@@ -154,6 +155,7 @@ __global__ void __launch_bounds__(Threads)
     exact_doubles_bulk_kernel(aligned_part<double> part, bool doubles, To out, std::uint64_t* tallies) {
   if constexpr (!has_bulk_copies) return;
   await_stream();
+  if (is_answered(out)) return;
   using rows = anchored_doubles<doubles_in_buckets<Threads>, Threads, 4>;
   using ring = bulk_ring<bulk_chunk<Threads, rows::loads>, Stages>;
   __shared__ typename ring::barriers barriers;

@@ -48,6 +48,7 @@ template <class T, thread_sum Accumulator, pack_domain<T> Domain, int MinBlocks,
 __global__ void WF_MANY_BLOCKS(Domain::threads, MinBlocks) exact_sum_kernel(aligned_part<T> part, To out, std::uint64_t* rows) {
   if constexpr (!is_built<Domain>) return;
   await_stream();
+  if (is_answered(out)) return;
   if constexpr (Collects && std::is_pointer_v<To> && digits_a_lane<T> == 1) {
     if (is_last_block() && blockIdx.x * Domain::threads >= part.threads) {
       answer_by_collector<Accumulator::unit>(out, rows);

@@ -269,9 +269,10 @@ __device__ __forceinline__ typename Acc::state block_total(const Acc& acc, typen
   return s;
 }
 
-/// Says that bit b stands for row b. All kernels use this one type, so functions that take it are compiled once.
-struct each_bit {
-  __device__ __forceinline__ unsigned operator()(unsigned bit) const { return bit; }
+/// Which row a bit of an uncertain lane's stands for: neighbours by eights, of which the next begins `apart` rows after. All kernels use this one type, so functions that take it are compiled once.
+struct rows_of_bits {
+  unsigned apart = 8;
+  __device__ __forceinline__ unsigned operator()(unsigned bit) const { return bit / 8 * apart + bit % 8; }
 };
 
 /// The lanes of a warp add rows alone if at least so many of them have one: a lane alone takes some five times as long as the warp.
@@ -279,11 +280,10 @@ inline constexpr int least_alone = 6;
 
 /// How many bytes of a row one lane adds, where few lanes add a row.
 inline constexpr std::uint64_t settled_bytes = 128;
-/// Answers the short rows of settle_rows by one lane each, or by a few, so that each load of the warp reads much side by side. Returns the rows that are left. Not inlined, so that kernels whose rows are certain keep their registers.
-template <class Acc, class At>
-__device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
-                                                           const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
-                                                           std::size_t answer_bytes, unsigned char* out) {
+/// Answers the short rows of settle_rows by one lane each, or by a few, so that each load of the warp reads much side by side. Returns the rows that are left.
+template <class Acc>
+__device__ __forceinline__ unsigned settle_alone(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo,
+                                                 std::uint64_t first, unsigned step, rows_of_bits at, std::size_t answer_bytes, unsigned char* out) {
   int log2 = 0;
   while (v.n * Acc::fixed_size > settled_bytes << log2) ++log2;
   const unsigned lanes = 1u << log2, lane = static_cast<unsigned>(lane_index()), member = lane & (lanes - 1);
@@ -328,39 +328,62 @@ __device__ __attribute__((noinline)) unsigned settle_alone(const Acc& acc, const
   return left;
 }
 
-/// Answers the rows that lanes are not sure of by the whole warp, one after the other, when nothing else is in registers: bit b of a lane's `todo` is row
-/// `first + at(b) · step`. Alone: short rows of several lanes are added by each of them (settle_alone); a kernel that has no such rows is faster without the call.
-template <bool Alone = true, class Acc, class At>
+/// Answers the rows that lanes are not sure of: bit b of a lane's `todo` is row `first + at(b) · step`. Short rows of several lanes are added by each of them, others by the whole warp, one after the other; apart(row)
+/// answers by digits. Hardly any row needs a call from here on: a function that several kernels share saves up to 38 registers of its caller in local memory.
+template <class Acc, class Apart>
 __device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first,
-                                            unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
-  if constexpr (Alone && alone_accumulator<Acc>) {
+                                            unsigned step, rows_of_bits at, std::size_t answer_bytes, unsigned char* out, const Apart& apart) {
+  if constexpr (alone_accumulator<Acc>) {
     if (v.n <= Acc::alone_elements && __popc(__ballot_sync(all_lanes, todo != 0)) >= least_alone) todo = settle_alone(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
   }
-  if constexpr (may_doubt<Acc>) {
-    for (unsigned lanes = __ballot_sync(all_lanes, todo != 0); lanes != 0; lanes &= lanes - 1) {
-      const int lane = __ffs(static_cast<int>(lanes)) - 1;
-      const std::uint64_t row = __shfl_sync(all_lanes, first, lane);
-      for (unsigned bits = __shfl_sync(all_lanes, todo, lane); bits != 0; bits &= bits - 1) {
-        const std::uint64_t uncertain = row + std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1))} * step;
-        acc.exactly(room, v, uncertain, false, out + uncertain * answer_bytes);
-      }
+#pragma unroll 1
+  for (unsigned lanes = __ballot_sync(all_lanes, todo != 0); lanes != 0;) {
+    const int lane = __ffs(static_cast<int>(lanes)) - 1;
+    const unsigned bits = __shfl_sync(all_lanes, todo, lane);
+    const std::uint64_t row = __shfl_sync(all_lanes, first, lane) + std::uint64_t{at(static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1))} * step;
+    if (lane_index() == lane) todo &= todo - 1;
+    if ((bits & (bits - 1)) == 0) lanes &= lanes - 1;
+    if constexpr (settled_by_another<Acc>) {
+      if (acc.again(room, facts, v, row, false, out + row * answer_bytes)) continue;
     }
+    apart(row);
   }
 }
-
-template <class Acc, class At>
-__device__ __attribute__((noinline)) void settle_all(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room,
-                                                     const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, At at,
+template <class Acc>
+__device__ __forceinline__ void settle_rows(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v, unsigned todo, std::uint64_t first,
+                                            unsigned step, rows_of_bits at, std::size_t answer_bytes, unsigned char* out) {
+  settle_rows(acc, facts, room, v, todo, first, step, at, answer_bytes, out, [&](std::uint64_t row) {
+    if constexpr (settled_by_another<Acc>) acc.by_digits(room, v, row, false, out + row * answer_bytes);
+    else acc.exactly(room, v, row, false, out + row * answer_bytes);
+  });
+}
+template <class By>
+__device__ __attribute__((noinline)) void settle_all(By acc, const facts_of<std::remove_cvref_t<By>>& facts, typename room_of<std::remove_cvref_t<By>>::type& room,
+                                                     const row_view<std::remove_cvref_t<By>::inputs>& v, unsigned todo, std::uint64_t first, unsigned step, rows_of_bits at,
                                                      std::size_t answer_bytes, unsigned char* out) {
   settle_rows(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
 }
-/// The same by one call, for kernels in which few registers must survive it: rows of 8 floats took 0.85 of the time. (rows_stream.cuh took 1.4 times as long by it.)
-template <class Acc, class At>
-__device__ __forceinline__ void settle_apart(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
-                                             unsigned todo, std::uint64_t first, unsigned step, At at, std::size_t answer_bytes, unsigned char* out) {
+/// The same by one call, if any lane has rows to settle. Returns whether there are such.
+template <class Acc>
+__device__ __forceinline__ bool settle_apart(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
+                                             unsigned todo, std::uint64_t first, unsigned step, rows_of_bits at, std::size_t answer_bytes, unsigned char* out) {
   if constexpr (may_doubt<Acc>) {
-    if (__any_sync(all_lanes, todo != 0)) settle_all(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+    if (!__any_sync(all_lanes, todo != 0)) return false;
+    if constexpr (settled_by_another<Acc>) settle_all<typename Acc::settles>(acc.settler(), facts, room, v, todo, first, step, at, answer_bytes, out);
+    else settle_all<const Acc&>(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+    return true;
   }
+  return false;
+}
+/// The same by a call for each row where a row is a call anyway.
+template <class Acc>
+__device__ __forceinline__ bool settle(const Acc& acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const row_view<Acc::inputs>& v,
+                                       unsigned todo, std::uint64_t first, unsigned step, rows_of_bits at, std::size_t answer_bytes, unsigned char* out) {
+  if constexpr (!may_doubt<Acc>) return false;
+  else if constexpr (settled_by_another<Acc>) return settle_apart(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+  else if (!__any_sync(all_lanes, todo != 0)) return false;
+  else settle_rows(acc, facts, room, v, todo, first, step, at, answer_bytes, out);
+  return true;
 }
 
 /// How many blocks a multiprocessor is to hold. Kernels that prove long rows have fewer, so that their threads have registers for all loads that are to be on
@@ -430,7 +453,7 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
       __syncwarp();
       finish(total_of(acc, r, facts), step);
     }
-    settle_rows(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, each_bit{}, w.answer_bytes, out);
+    settle(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, {}, w.answer_bytes, out);
   }
 }
 

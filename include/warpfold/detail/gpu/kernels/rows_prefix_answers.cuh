@@ -80,7 +80,7 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
 
 /// Adds one lane's segment, which lies in a tile from `from` to `end`, from shared memory: false if that does not decide its answer. Not inlined: most tiles have no such segment.
 template <class Acc>
-__device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
+__device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, prefix_room<Acc> room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
   using lone = typename lone_of<Acc>::type;
   const lone a = lone_of<Acc>::of(acc);
   typename lone::running r = a.start();
@@ -176,7 +176,7 @@ __device__ __forceinline__ void begin_share_here(const row_view<1>& v, const pre
   __syncwarp();
 }
 template <class Acc>
-__device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b) {
+__device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, prefix_room<Acc> room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b) {
   begin_share_here(v, room, share, k, a, b, 0, 0, 0);
 }
 /// The same for share k or, if that is empty, for the next one that is not: false if there is none.
@@ -196,7 +196,7 @@ __device__ __forceinline__ bool prepare_share_here(const row_view<1>& v, const p
   return true;
 }
 template <class Acc>
-__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k) {
+__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, prefix_room<Acc> room, prefix_share<Acc>& share, std::uint32_t k) {
   return prepare_share_here(v, s, room, share, k, 0, 0, 0);
 }
 

@@ -48,8 +48,8 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
     const auto n = static_cast<std::uint64_t>(r.n);
     if (const cudaError_t e = w.prepare(stream); e != cudaSuccess) return e;
     if constexpr (!std::is_same_v<T, float>) {
-      // Beyond L2 a certificate first, at the speed of reading: what adds all digits of f64, f16 and bf16 is slower on a GPU that reads as fast as an H200. It comes behind, and not the kernel
-      // that adds in bins, which takes eight times as long.
+      // Where memory is fast a certificate first, at the speed of reading, which is faster there than what adds all digits of f64, f16 and bf16. That comes behind, and not the kernel that adds in
+      // bins, which takes eight times as long.
       if (certified_streams(x, n * sizeof(T), w)) {
         return certified_reduce_before<terms::sum, typename kernel_element_of<T>::number, kernel_element<T>>(
             {r.what, r.options.rounding, r.options.correction}, r.x.data(), r.stride.data(), n, r.out, w, stream, [&] {
@@ -59,7 +59,7 @@ cudaError_t enqueue_sum(const device_request& r, workspace& w, cudaStream_t stre
             });
       }
     }
-    if constexpr (std::is_same_v<T, double>) {  // what begins between multiples of 16
+    if constexpr (std::is_same_v<T, double>) {  // on an H100 all digits of any data take no longer than reading
       const std::uint64_t bytes = n * sizeof(T);
       if (w.block_shared_bytes() >= 227 * 1024 && w.bulk_copies() && bytes > w.l2_bytes() / 4 * 3 && bytes > 1 << 20) {
         if (reinterpret_cast<std::uintptr_t>(x) % sizeof(T) != 0) return cudaErrorInvalidValue;

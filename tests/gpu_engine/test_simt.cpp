@@ -209,6 +209,28 @@ TEST(bulk_copies, of_certificates) {
   simt::current_options() = before;
 }
 
+// Beyond L2 a kernel adds all digits behind the certificate where that is uncertain, and leaves at once where it is not: in turn, so that each finds what it needs as it should be.
+TEST_P(types, sums_beyond_l2) {
+  if (!wf::is_floating(GetParam())) return;
+  simt::current_options().l2_bytes = 1 << 16;
+  for (const auto order : {simt::block_order::forward, simt::block_order::shuffled}) {
+    simt::current_options().order = order;
+    wf::simulated_gpu place;
+    const std::int64_t n = 160'000 / static_cast<std::int64_t>(wf::info(GetParam()).size);
+    const auto check = [&](const std::string& family, const layout& s) {
+      const auto x = make_bytes(GetParam(), family, static_cast<std::uint64_t>(n + 1), 70);
+      check_cell(simt_machine(), place, wf::op::sum, GetParam(), wf::accuracy::exact, family, s, device_inputs(simt_machine(), x, {}), x, {}, {});
+    };
+    for (const auto& family : families_of(GetParam())) {
+      if (chosen()) {
+        check(family, {n, 0, 1});
+        check(family, {n - 1, 0, 1});
+        check(family, {n, 1, 1});
+      }
+    }
+  }
+}
+
 // Each block's sum loses nothing, but that of all has no certain rounding: what the blocks told is added exactly.
 TEST_P(types, answered_by_what_the_blocks_told) {
   if (wf::is_integer(GetParam())) return;

@@ -72,6 +72,10 @@ class workspace {
     if (e == cudaSuccess && !chosen_) choices_ = launch_choices_for(capability_ / 10, capability_ % 10);
 #if !defined(__SIMT__)
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&double_ratio_, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
+    int kilohertz = 0, bits = 0;
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device);
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device);
+    memory_rate_ = 2e3 * kilohertz * bits / 8 / multiprocessors_;
 #endif
     if (e != cudaSuccess) return e;
     return make(stream);
@@ -109,6 +113,8 @@ class workspace {
   std::uint64_t l2_bytes() const { return static_cast<std::uint64_t>(l2_bytes_); }
   /// FP64 at a quarter of the speed of FP32 or better, as on A100, H100 and B200.
   bool fast_doubles() const { return double_ratio_ <= 4; }
+  /// Whether DRAM has 30 GB/s or more for each multiprocessor: an H200 has 36, an H100 25. So it is also on simt, where tests run what is chosen then.
+  bool fast_memory() const { return memory_rate_ >= 30e9; }
   std::size_t block_shared_bytes() const { return static_cast<std::size_t>(block_shared_); }
   /// Whether launches may overlap the end of the kernel before them: see launch_config.
   __attribute__((always_inline)) bool overlaps() const { return choices_.overlap != 0 && awaits_stream(capability_); }
@@ -163,6 +169,7 @@ class workspace {
     std::swap(block_shared_, o.block_shared_);
     std::swap(l2_bytes_, o.l2_bytes_);
     std::swap(double_ratio_, o.double_ratio_);
+    std::swap(memory_rate_, o.memory_rate_);
     std::swap(capability_, o.capability_);
     std::swap(choices_, o.choices_);
     std::swap(chosen_, o.chosen_);
@@ -173,6 +180,7 @@ class workspace {
   int block_shared_ = 0;
   int l2_bytes_ = 0;
   int double_ratio_ = 2;
+  double memory_rate_ = 30e9;  // bytes per second
   int capability_ = 0;
   launch_choices choices_;
   bool chosen_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certified_reduce.cuh
 /// Exact reductions by certificate: a kernel that adds in doubles and answers if the rounding is certain. Where it is not, a small array is
-/// added again by its block, and an array beyond L2 by a kernel that is enqueued behind and leaves at once otherwise (binned_reduce.cuh).
+/// added again by its block, and an array beyond L2 by a kernel that is enqueued behind and leaves at once otherwise (binned_reduce.cuh, or one of its own).
 /// An array in L2 has one kernel: blocks whose sums lost nothing have sent all that is needed, and their sums give the exact answer;
 /// the others stay until they know whether they must add again. Where many launches have not needed them, they leave too (launch_word).
 #pragma once
@@ -403,10 +403,13 @@ __device__ __forceinline__ void certified_answer_of_blocks(const certified_room<
   }
 }
 
-/// How many blocks of half the threads a multiprocessor is to hold, for arrays beyond L2: more where loads wait for arithmetic of two arrays. (An H200 reads products of f64 at 0.99 of its speed
-/// with four, at 0.945 with two, and those of f16 at 0.98, with three at 0.96.)
+/// How many blocks of half the threads a multiprocessor is to hold, for arrays beyond L2: more where loads wait for arithmetic of two arrays, and where memory is fast. (An H200 reads products of
+/// f64 at 0.99 of its speed with four, at 0.945 with two, and those of f16 at 0.98, with three at 0.96.)
 template <class T, terms Terms>
-inline constexpr int certified_blocks = certified_traits<T, Terms>::products ? 4 : 2;
+constexpr std::uint32_t certified_blocks(bool fast_memory) {
+  using traits = certified_traits<T, Terms>;
+  return !traits::products ? 2 : fast_memory ? 4 : traits::wide ? 2 : 3;
+}
 
 template <terms Terms, class Out, class T, class... Ts>
 __global__ void __launch_bounds__(certified_threads, resident_blocks(certified_threads, 2))
@@ -475,9 +478,9 @@ template <class T, terms Terms>
 inline constexpr bool certified_pairs = certified_traits<T, Terms>::products && !certified_traits<T, Terms>::wide && !certified_traits<T, Terms>::chains;
 
 /// How many blocks and threads an array of several blocks has. In L2 (`near`): few blocks of few threads while messages take most of the time, at most two blocks
-/// per multiprocessor. Beyond L2: `far` blocks per multiprocessor, of half the threads; of bulk copies one, and two where there is so much that their longer end does not count.
-constexpr certified_shape certified_shape_for(std::uint64_t work, bool pairs, bool near, bool bulk, std::uint32_t far, std::uint32_t sm) {
-  if (bulk) return {false, true, (work >> 26 != 0 ? 2 : 1) * sm - 1, certified_bulk_threads};
+/// per multiprocessor. Beyond L2: `far` blocks per multiprocessor, of half the threads; of bulk copies `bulk`, or none.
+constexpr certified_shape certified_shape_for(std::uint64_t work, bool pairs, bool near, std::uint32_t bulk, std::uint32_t far, std::uint32_t sm) {
+  if (bulk != 0) return {false, true, bulk * sm - 1, certified_bulk_threads};
   if (!near) return {false, false, at_most(divide_up(work, certified_threads / 2), far * sm - 1), certified_threads / 2};
   const std::uint32_t threads = work <= 8192 ? 128 : work <= (pairs ? 131072u : 1048576u) ? 256 : 512;
   const std::uint32_t few = pairs ? 131072 : 262144;
@@ -487,10 +490,10 @@ constexpr certified_shape certified_shape_for(std::uint64_t work, bool pairs, bo
   return {false, false, divide_up(work, std::uint64_t{threads} * (rounds > each ? rounds : each)), threads};
 }
 
-/// Whether elements of f64, f16 or bf16 without gaps, so many bytes of them, are beyond L2 and come by bulk copies, to a GPU that adds doubles as fast as they come.
+/// Whether elements of f64, f16 or bf16 without gaps, so many bytes of them, are beyond L2 and come by bulk copies faster than all their digits can be added, but no faster than doubles.
 inline bool certified_streams(const void* x, std::uint64_t bytes, const workspace& scratch) {
   return bytes > scratch.l2_bytes() / 4 * 3 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && scratch.bulk_copies() && scratch.fast_doubles() &&
-         scratch.block_shared_bytes() >= 227 * 1024;
+         scratch.fast_memory() && scratch.block_shared_bytes() >= 227 * 1024;
 }
 
 /// Enqueues the kernel, and where the array is not small nor in L2 what `behind` enqueues: a kernel that leaves at once if scratch.verdict() says that the answer is there.
@@ -508,7 +511,9 @@ cudaError_t certified_reduce_before(const certified::question& q, const void* co
   // Where an array fills more than half of L2, a fifth of it may go first, and so the rest stays: 0.97 to 0.99 of the time.
   if (near && a.packs * 16 * traits::inputs > scratch.l2_bytes() / 2) a.kept = 0.8f;
   const bool bulk = !near && traits::inputs == 1 && a.aligned && a.packs > 262144 && rest < traits::items && scratch.bulk_copies();
-  certified_shape shape = certified_shape_for(work, certified_pairs<T, Terms>, near, bulk, certified_blocks<T, Terms>, scratch.multiprocessors());
+  // From 1 GiB on what a second block adds to the end does not count.
+  const std::uint32_t bulk_blocks = !bulk ? 0 : scratch.fast_memory() && a.packs >> 26 != 0 ? 2 : 1;
+  certified_shape shape = certified_shape_for(work, certified_pairs<T, Terms>, near, bulk_blocks, certified_blocks<T, Terms>(scratch.fast_memory()), scratch.multiprocessors());
   if (work <= certified_small_packs && n <= static_cast<std::uint64_t>(binned_rows<T, Terms, 1>::most_elements)) {
     const std::uint32_t warps = divide_up(work, certified_small_packs_each * warp_lanes);
     shape = {true, false, 1, warp_lanes * (warps == 0 ? 1 : at_most(warps, certified_small_threads<T, Terms> / warp_lanes))};

@@ -64,6 +64,11 @@ concept quad_accumulator = requires { requires A::quads; };
 /// An accumulator with which a lane adds a short row exactly by itself.
 template <class A>
 concept alone_accumulator = requires { requires A::alone_elements != 0; };
+/// An accumulator whose uncertain rows another one settles, which has the same facts.
+template <class A>
+concept settled_by_another = requires(const A& acc) {
+  { acc.settler() } -> std::same_as<typename A::settles>;
+};
 /// An accumulator that takes a row's elements in any order, and does not ask for their indices (rows_stream.cuh).
 template <class A>
 concept unordered_accumulator = requires { requires A::any_order; } && packing_accumulator<A> && A::inputs == 1;

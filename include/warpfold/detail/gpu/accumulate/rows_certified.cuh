@@ -269,11 +269,112 @@ struct certified_rows {
   };
   /// All threads of the block, or one warp, add the row exactly, whatever its certificate says. This is not inlined either.
   template <wanted Wanted = wanted::states>
-  __device__ __attribute__((noinline)) void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block,
-                                                    unsigned char* out) const {
-    if constexpr (Terms == terms::sum && !traits::complex) {
-      if ((Wanted != wanted::states || !states) && again<Wanted>(shared, v, row, by_block, out)) return;
+  __device__ __forceinline__ void exactly(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    if constexpr (real_sums) again_or_by_digits<Wanted>(shared, v, row, by_block, out);
+    else by_digits<Wanted>(shared, v, row, by_block, out);
+  }
+  template <wanted Wanted>
+  __device__ __attribute__((noinline)) void again_or_by_digits(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    const auto quickly = [&](const exact_look<look_number>& look) { return round_look<Wanted>(look, reinterpret_cast<number*>(out)); };
+    if ((Wanted != wanted::states || !states) && again<Wanted>(shared, v, row, by_block, out, quickly)) return;
+    by_digits<Wanted>(shared, v, row, by_block, out);
+  }
+  /// All threads of the block, or one warp, add the row once more and keep every error. True, for all of them, if that decides the answer. quickly(look): tries to, in few instructions.
+  template <wanted Wanted, class Quickly>
+  __device__ __forceinline__ bool again(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out, const Quickly& quickly) const {
+    const unsigned char* p[1];
+    const std::uint64_t n = v.begin(row, p);
+    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
+    const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
+    exact_look<look_number> look;
+    const auto number_of_element = [&](const T& element) {
+      look_number x = 0;
+      if constexpr (traits::wide) x = element;
+      else x = static_cast<look_number>(to_float(element));
+      return q.what == op::norm1 ? magnitude_of(x) : x;
+    };
+    const auto take = [&](const T& element) { look.add(number_of_element(element)); };
+    const auto take_pack = [&](const pack& from) {
+      look_number x[items];
+#pragma unroll
+      for (int e = 0; e < items; ++e) x[e] = number_of_element(item_of<T>(from, e));
+      look.add(x);
+    };
+    constexpr int ahead = 8;
+    std::uint64_t i = thread;
+    const bool line = v.offsets != nullptr || v.dims - v.kept <= 1;
+    const std::int64_t step = line ? v.element(1, 0) : 0;
+    if (step == size) {  // side by side: by packs between multiples of 16
+      const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p[0]) % 16);
+      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), whole_packs = (n - before) / items;
+      constexpr int at_once = ahead / 2;
+      std::uint64_t k = thread;
+#pragma unroll 1
+      for (; k + (at_once - 1) * std::uint64_t{threads} < whole_packs; k += std::uint64_t{at_once} * threads) {
+        pack some[at_once];
+#pragma unroll
+        for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
+#pragma unroll 1
+        for (int j = 0; j < at_once; ++j) {
+          take_pack(some[0]);
+#pragma unroll
+          for (int m = 0; m + 1 < at_once; ++m) some[m] = some[m + 1];
+        }
+      }
+#pragma unroll 1
+      for (; k < whole_packs; k += threads) take_pack(load_bytes(p[0] + before * size + k * 16, 16));
+      for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
+      i = before + whole_packs * items + thread;
+    } else if (line) {  // several loads at once
+#pragma unroll 1
+      for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {
+        T x[ahead];
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) x[j] = element_at(p[0] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * threads) * step);
+#pragma unroll 1  // the code of an element once
+        for (int j = 0; j < ahead; ++j) {
+          take(x[0]);
+#pragma unroll
+          for (int m = 0; m + 1 < ahead; ++m) x[m] = x[m + 1];
+        }
+      }
     }
+    for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));
+    __syncwarp();
+    look.merge_warp();
+    auto* const of_warp = reinterpret_cast<look_number*>(shared.digits);  // two of each warp, of 16 at most
+    if (by_block) {
+      if (threadIdx.x == 0) shared.kinds[0] = 0;
+      __syncthreads();
+      if (lane_index() == 0) {
+        of_warp[2 * warp_index()] = look.s;
+        of_warp[2 * warp_index() + 1] = look.c;
+        if (look.lost) atomicOr(&shared.kinds[0], 1u);
+      }
+      __syncthreads();
+      look.lost = shared.kinds[0] != 0;
+      if (threadIdx.x == 0) {
+        for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) look.merge(of_warp[2 * w], of_warp[2 * w + 1]);
+      }
+      __syncthreads();
+    }
+    if (thread == 0) {
+      bool sure = false;
+      if (n != 0 && !look.lost) {
+        sure = quickly(look) || answer_slowly<Wanted == wanted::nearest ? wanted::nearest : wanted::answers>(look.known(), n, reinterpret_cast<number*>(out));
+      }
+      shared.kinds[0] = sure ? 1 : 0;
+    }
+    if (by_block) __syncthreads();
+    else __syncwarp();
+    const bool sure = shared.kinds[0] != 0;
+    if (by_block) __syncthreads();
+    else __syncwarp();
+    return sure;
+  }
+  /// The same by digits, which decide any answer.
+  template <wanted Wanted>
+  __device__ __attribute__((noinline)) void by_digits(room& shared, const row_view<inputs>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
     const unsigned char* p[inputs];
     const std::uint64_t n = v.begin(row, p);
     add_exactly(shared, n, by_block, [&](typename bins::watch& watch, std::uint64_t first, std::uint64_t end, unsigned step) {
@@ -428,102 +529,19 @@ struct certified_rows {
     if constexpr (traits::chains) c.loss = s.loss;
     return c;
   }
+  /// A sum to nearest from a look that lost nothing, where that takes few instructions.
+  template <wanted Wanted>
+  __device__ __forceinline__ bool round_look(const exact_look<look_number>& look, number* out) const {
+    if (q.what == op::mean || rounding_of<Wanted>() != wf::rounding::nearest) return false;
+    const certified::known k = look.known();
+    if (k.h != 0) return round_quickly(k.h, k.l, 0, *out);
+    using format = exact::format<number>;
+    *out = format::from_bits(__double2hiint(k.h) < 0 ? format::sign_mask : typename format::bits{0});
+    return true;
+  }
   template <wanted Wanted>
   __device__ __forceinline__ wf::rounding rounding_of() const {
     return Wanted == wanted::nearest ? wf::rounding::nearest : q.rounding;
-  }
-  /// All threads of the block, or one warp, add the row once more and keep every error. True, for all of them, if that decides the answer.
-  template <wanted Wanted>
-  __device__ __forceinline__ bool again(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
-    const unsigned char* p[1];
-    const std::uint64_t n = v.begin(row, p);
-    const unsigned thread = by_block ? unsigned{threadIdx.x} : static_cast<unsigned>(lane_index());
-    const unsigned threads = by_block ? unsigned{blockDim.x} : warp_lanes;
-    exact_look<look_number> look;
-    const auto number_of_element = [&](const T& element) {
-      look_number x = 0;
-      if constexpr (traits::wide) x = element;
-      else x = static_cast<look_number>(to_float(element));
-      return q.what == op::norm1 ? magnitude_of(x) : x;
-    };
-    const auto take = [&](const T& element) { look.add(number_of_element(element)); };
-    const auto take_pack = [&](const pack& from) {
-      look_number x[items];
-#pragma unroll
-      for (int e = 0; e < items; ++e) x[e] = number_of_element(item_of<T>(from, e));
-      look.add(x);
-    };
-    constexpr int ahead = 8;
-    std::uint64_t i = thread;
-    const bool line = v.offsets != nullptr || v.dims - v.kept <= 1;
-    const std::int64_t step = line ? v.element(1, 0) : 0;
-    if (step == size) {  // side by side: by packs between multiples of 16
-      const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p[0]) % 16);
-      const std::uint64_t before = min(n, std::uint64_t{(16 - address) % 16 / size}), whole_packs = (n - before) / items;
-      constexpr int at_once = ahead / 2;
-      std::uint64_t k = thread;
-#pragma unroll 1
-      for (; k + (at_once - 1) * std::uint64_t{threads} < whole_packs; k += std::uint64_t{at_once} * threads) {
-        pack some[at_once];
-#pragma unroll
-        for (int j = 0; j < at_once; ++j) some[j] = load_bytes(p[0] + before * size + (k + static_cast<unsigned>(j) * threads) * 16, 16);
-#pragma unroll 1
-        for (int j = 0; j < at_once; ++j) {
-          take_pack(some[0]);
-#pragma unroll
-          for (int m = 0; m + 1 < at_once; ++m) some[m] = some[m + 1];
-        }
-      }
-#pragma unroll 1
-      for (; k < whole_packs; k += threads) take_pack(load_bytes(p[0] + before * size + k * 16, 16));
-      for (std::uint64_t e = thread; e < before; e += threads) take(element_at(p[0] + e * size));
-      i = before + whole_packs * items + thread;
-    } else if (line) {  // several loads at once
-#pragma unroll 1
-      for (; i + (ahead - 1) * std::uint64_t{threads} < n; i += std::uint64_t{ahead} * threads) {
-        T x[ahead];
-#pragma unroll
-        for (int j = 0; j < ahead; ++j) x[j] = element_at(p[0] + static_cast<std::int64_t>(i + static_cast<unsigned>(j) * threads) * step);
-#pragma unroll 1  // the code of an element once
-        for (int j = 0; j < ahead; ++j) {
-          take(x[0]);
-#pragma unroll
-          for (int m = 0; m + 1 < ahead; ++m) x[m] = x[m + 1];
-        }
-      }
-    }
-    for (; i < n; i += threads) take(element_at(p[0] + v.element(i, 0)));
-    __syncwarp();
-    look.merge_warp();
-    auto* const of_warp = reinterpret_cast<look_number*>(shared.digits);  // two of each warp, of 16 at most
-    if (by_block) {
-      if (threadIdx.x == 0) shared.kinds[0] = 0;
-      __syncthreads();
-      if (lane_index() == 0) {
-        of_warp[2 * warp_index()] = look.s;
-        of_warp[2 * warp_index() + 1] = look.c;
-        if (look.lost) atomicOr(&shared.kinds[0], 1u);
-      }
-      __syncthreads();
-      look.lost = shared.kinds[0] != 0;
-      if (threadIdx.x == 0) {
-        for (unsigned w = 1; w < blockDim.x / warp_lanes; ++w) look.merge(of_warp[2 * w], of_warp[2 * w + 1]);
-      }
-      __syncthreads();
-    }
-    if (thread == 0) {
-      bool sure = false;
-      if (!look.lost) {
-        sure = answer_slowly<Wanted == wanted::nearest ? wanted::nearest : wanted::answers>(look.known(), n, reinterpret_cast<number*>(out));
-      }
-      shared.kinds[0] = sure ? 1 : 0;
-    }
-    if (by_block) __syncthreads();
-    else __syncwarp();
-    const bool sure = shared.kinds[0] != 0;
-    if (by_block) __syncthreads();
-    else __syncwarp();
-    return sure;
   }
   __device__ __forceinline__ std::size_t result_size_on_device() const {
     const bool mean = q.what == op::mean_var;

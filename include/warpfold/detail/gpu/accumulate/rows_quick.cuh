@@ -73,6 +73,19 @@ struct wide_quick_pair : wide_quick_sum {
 template <class T, bool Packed>
 struct quick_long_rows;
 
+/// A lane's exact sum: one slot of 64 bits takes an element, wherever its 32 bits begin.
+template <class T>
+using quick_slots = slot_buckets<exact::format<T>::mantissa_bits + 1, (1 << exact::format<T>::exponent_bits) - 3, 32, warp_lanes>;
+/// f64 has no slots, since it would need too many: the errors of its sums are kept. Nothing is uncertain of f16.
+template <class T>
+inline constexpr bool has_quick_slots = sizeof(T) < 8 && !std::is_same_v<T, f16>;
+/// Shared memory of a warp for uncertain rows.
+template <class T>
+union quick_room {
+  typename certified_rows<T, terms::sum>::room rest;
+  std::int64_t buckets[has_quick_slots<T> ? quick_slots<T>::slots * warp_lanes : 1];
+};
+
 /// Σx, Σ|x| and means of real floats, to nearest. Packed: bf16, two at a time; an answer then takes more instructions and an element fewer.
 template <class T, bool Packed = std::is_same_v<T, bf16>>
 struct quick_rows {
@@ -332,19 +345,13 @@ struct quick_rows {
   /// The accumulator that decides what this one cannot.
   WF_HD full complete() const { return {{what, wf::rounding::nearest, 0}}; }
   using exact_room = typename full::exact_room;
-  /// A lane's exact sum: one slot of 64 bits takes an element, wherever its 32 bits begin.
   using format = exact::format<T>;
-  static constexpr int greatest_place = (1 << format::exponent_bits) - 3;
-  using slots_type = slot_buckets<format::mantissa_bits + 1, greatest_place, 32, warp_lanes>;
-  /// How many elements of a row a lane may add alone: fewer than a slot takes without carrying. f64 has no slots, since it would need too many: the errors of its sums are kept. 0: nothing is
-  /// uncertain.
+  using slots_type = quick_slots<T>;
+  using room = quick_room<T>;
+  /// How many elements of a row a lane may add alone: fewer than a slot takes without carrying. 0: nothing is uncertain.
   static constexpr unsigned alone_elements = narrow || packed ? 256 / size : wide ? 64 : 0;
-  static constexpr bool has_slots = narrow || packed;
+  static constexpr bool has_slots = has_quick_slots<T>;
   static_assert(!has_slots || static_cast<int>(alone_elements) <= slots_type::adds_between_carries);
-  union room {
-    typename full::room rest;
-    std::int64_t buckets[has_slots ? slots_type::slots * warp_lanes : 1];
-  };
   /// A row's sum by slots, from the elements that `for_each` gives. It loses nothing, whatever the exponents, except what a double and its errors cannot hold in the end.
   template <class ForEach>
   __device__ __forceinline__ exact_look<double> by_slots(room& shared, const ForEach& for_each) const
@@ -432,6 +439,16 @@ struct quick_rows {
   template <wanted = wanted::nearest>
   __device__ __forceinline__ void exactly(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
     complete().template exactly<wanted::nearest>(shared.rest, v, row, by_block, out);
+  }
+  /// The accumulator that settles uncertain rows of all kinds of quick ones, so that its code is there once.
+  using settles = quick_rows<T>;
+  __device__ __forceinline__ settles settler() const { return {what}; }
+  /// All threads of the block, or one warp, look at a row of v, which has no offsets, once more. Whether that decided the answer; if not, by_digits() does.
+  __device__ __forceinline__ bool again(room& shared, const quick_facts& f, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    return complete().template again<wanted::nearest>(shared.rest, v, row, by_block, out, [&](const look_type& l) { return answer_of(l, v.n, f, out); });
+  }
+  __device__ __forceinline__ void by_digits(room& shared, const row_view<1>& v, std::uint64_t row, bool by_block, unsigned char* out) const {
+    complete().template by_digits<wanted::nearest>(shared.rest, v, row, by_block, out);
   }
 
  protected:

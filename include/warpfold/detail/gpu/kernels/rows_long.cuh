@@ -210,6 +210,8 @@ cudaError_t enqueue_long_rows(const Acc& acc, const row_view<Acc::inputs>& v, co
 /// Rows of whole packs side by side, of sums that keep little of a row: blocks of a row take turns along it, a round each, so that all multiprocessors read neighbouring memory at a time. Each
 /// thread has 8 packs on their way, with registers for all of them; more warps, or packs by bulk copies, took 1.01 to 1.05 of the time of 16384 × 16384 numbers, as long_rows_kernel 1.13 to 1.17.
 inline constexpr int front_rows_ahead = 8, front_rows_blocks = 2;
+/// Three blocks find room on a multiprocessor if the compiler is held to that: of f64 it would take four registers more, and two blocks took 1.2 times as long with rows of 8192.
+inline constexpr int front_rows_resident = 3;
 inline constexpr std::uint64_t front_round = std::uint64_t{16} * long_threads * front_rows_ahead;  ///< bytes
 /// A block has rows of fewer bytes for so short a time that its work at their end counts; for elements of 2 bytes in L2, which take longer to add than to load, more warps were better up to 128 KiB.
 template <class Acc>
@@ -218,7 +220,7 @@ constexpr std::uint64_t front_row_bytes(bool in_l2) {
 }
 
 template <quick_accumulator Acc>
-__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, front_rows_blocks))
+__global__ void __launch_bounds__(long_threads, resident_blocks(long_threads, front_rows_resident))
     front_rows_kernel(const __grid_constant__ row_view<1> v, std::uint32_t parts, const __grid_constant__ Acc acc, const __grid_constant__ facts_of<Acc> facts, std::size_t answer_bytes,
                       unsigned char* out, unsigned char* partials, std::uint32_t* tickets, std::uint64_t* verdicts) {
   await_stream();

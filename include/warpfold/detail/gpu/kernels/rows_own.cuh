@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(lone_threads)
     bool sure = true;
     if (row < v.rows) sure = acc.answer_row(acc.walk(v, row, 0, v.n, 1), v.n, 0, row);
     __syncwarp();
-    settle_rows(acc, {}, rooms[warp_index()], v, sure ? 0u : 1u, row, 1, each_bit{}, 0, nullptr);
+    settle(acc, {}, rooms[warp_index()], v, sure ? 0u : 1u, row, 1, {}, 0, nullptr);
   }
 }
 

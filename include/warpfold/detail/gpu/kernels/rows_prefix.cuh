@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if (lane == 0) share.low = v.first_of(0);
     __syncwarp();
     more = !is_empty(a, b);
-    if (more) begin_share<Acc>(v, room, share, mine, a, b, 0, 0, 0);
+    if (more) begin_share<Acc>(v, room, share, mine, a, b);
     if (lane == 0) {
       share.head = share.open = share.pending = joins{acc}.identity();
       share.quantum = quantum;
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     if (!more) {
       std::uint32_t k = 0;
       if (lane == 0) k = atomicAdd(s.next(), 1u);
-      more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, k, 0), 0, 0, 0);
+      more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, k, 0));
     }
   } else {
     more = only_share(acc, v, w, room, share);
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
       }
       if (!prepared && tile + tile_size >= stop) {  // the next share's first tile comes with what this tile asks for
         prepared = true;
-        more = prepare_share<Acc>(v, s, room, share, __shfl_sync(all_lanes, ticket, 0), stage ^ 1, many - k, share.turn + many);
+        more = prepare_share_here<Acc>(v, s, room, share, __shfl_sync(all_lanes, ticket, 0), stage ^ 1, many - k, share.turn + many);
       }
     }
     segment_ends<Acc> to_come{v, room, here, static_cast<std::uint32_t>(origin), many, share.turn, asked, there};

@@ -80,7 +80,7 @@ __device__ __attribute__((noinline)) void answer_apart(const Acc& acc, const row
 
 /// Adds one lane's segment, which lies in a tile from `from` to `end`, from shared memory: false if that does not decide its answer. Not inlined: most tiles have no such segment.
 template <class Acc>
-__device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, const prefix_room<Acc>& room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
+__device__ __attribute__((noinline)) bool answer_from_tile(const Acc& acc, prefix_room<Acc> room, unsigned stage, unsigned from, unsigned end, unsigned char* to) {
   using lone = typename lone_of<Acc>::type;
   const lone a = lone_of<Acc>::of(acc);
   typename lone::running r = a.start();
@@ -101,19 +101,23 @@ __device__ __forceinline__ bool are_minus_zeros(const prefix_room<Acc>& room, un
   }
   return true;
 }
-/// The segment that ended is answered.
+/// The segment that ended, which began in this share, is answered.
 template <class Acc>
-__device__ __attribute__((noinline)) void answer_ended(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share,
+__device__ __attribute__((noinline)) void answer_ended_apart(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share,
                                                        typename room_of<Acc>::type& room, unsigned char* out) {
   bool sure = true;
   const std::uint64_t k = share.ended_segment;
-  if (lane_index() == 0) {
-    if (k == share.first && share.late) share.head = share.ended;
-    else sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
-  }
+  if (lane_index() == 0) sure = ragged_answer(joined_rows<Acc>{acc}, v, share.ended, k, v.first_of(k + 1) - v.first_of(k), share.each, share.merges, out + k * w.answer_bytes);
   if constexpr (Acc::proves) {
     if (__any_sync(all_lanes, !sure)) acc.template exactly<wanted::answers>(room, v, k, false, out + k * w.answer_bytes);
   }
+  __syncwarp();
+}
+/// The segment that ended is answered, or waits for what comes before the share.
+template <class Acc>
+__device__ __forceinline__ void answer_ended(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_share<Acc>& share, typename room_of<Acc>::type& room, unsigned char* out) {
+  if (share.ended_segment != share.first || !share.late) answer_ended_apart(acc, v, w, share, room, out);
+  else if (lane_index() == 0) share.head = share.ended;
   __syncwarp();
   if (lane_index() == 0) share.ended_segment = ~std::uint64_t{0};
   __syncwarp();
@@ -146,9 +150,10 @@ inline constexpr std::uint32_t pending_most = 16;
 /// Whether a share from `a` to `b` has nothing.
 __device__ __forceinline__ bool is_empty(const prefix_border& a, const prefix_border& b) { return a.segment == b.segment && ((a.element ^ b.element) & ~prefix_border::cut) == 0; }
 
-/// Makes share k, which lies from `a` to `b`, `next`, and asks for its first tile and ends, of which there is room beside `waiting` others. All lanes call it.
+/// Makes share k, which lies from `a` to `b`, `next`, and asks for its first tile and ends, of which there is room beside `waiting` others. All lanes call it. What a warp does for each share is inlined once, and what it
+/// does at most once a function beside that: a function that kernels share reads their parameters from memory.
 template <class Acc>
-__device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b,
+__device__ __forceinline__ void begin_share_here(const row_view<1>& v, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b,
                                                       unsigned stage, unsigned waiting, unsigned turn) {
   constexpr unsigned size = Acc::fixed_size;
   const std::uint64_t from = a.element & ~prefix_border::cut, end = b.element & ~prefix_border::cut;
@@ -170,9 +175,13 @@ __device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, cons
   if (lane_index() == 0) share.next = t;
   __syncwarp();
 }
+template <class Acc>
+__device__ __attribute__((noinline)) void begin_share(const row_view<1>& v, prefix_room<Acc> room, prefix_share<Acc>& share, std::uint32_t k, const prefix_border a, const prefix_border b) {
+  begin_share_here(v, room, share, k, a, b, 0, 0, 0);
+}
 /// The same for share k or, if that is empty, for the next one that is not: false if there is none.
 template <class Acc>
-__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
+__device__ __forceinline__ bool prepare_share_here(const row_view<1>& v, const prefix_shares& s, const prefix_room<Acc>& room, prefix_share<Acc>& share, std::uint32_t k,
                                                         unsigned stage, unsigned waiting, unsigned turn) {
   prefix_border a, b;
   while (true) {
@@ -183,15 +192,19 @@ __device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, co
     if (lane_index() == 0) k = atomicAdd(s.next(), 1u);
     k = __shfl_sync(all_lanes, k, 0);
   }
-  begin_share(v, room, share, k, a, b, stage, waiting, turn);
+  begin_share_here(v, room, share, k, a, b, stage, waiting, turn);
   return true;
+}
+template <class Acc>
+__device__ __attribute__((noinline)) bool prepare_share(const row_view<1>& v, const prefix_shares& s, prefix_room<Acc> room, prefix_share<Acc>& share, std::uint32_t k) {
+  return prepare_share_here(v, s, room, share, k, 0, 0, 0);
 }
 
 /// Leaves parts of a segment that other warps share, from `shares` shares of which `index` is one: the last warp to come answers the segment. All lanes call it.
 template <class Acc>
-__device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, const prefix_share<Acc>& share,
-                                                   typename room_of<Acc>::type& room, const typename joined_rows<Acc>::state& part, std::uint64_t segment, std::uint32_t index,
-                                                   std::uint32_t shares, unsigned char* out) {
+__device__ __forceinline__ void put_part_here(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, const prefix_share<Acc>& share,
+                                              typename room_of<Acc>::type& room, const typename joined_rows<Acc>::state& part, std::uint64_t segment, std::uint32_t index,
+                                              std::uint32_t shares, unsigned char* out) {
   using state = typename joined_rows<Acc>::state;
   const joined_rows<Acc> joins{acc};
   const auto lane = static_cast<unsigned>(lane_index());
@@ -246,11 +259,18 @@ __device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_vie
   __syncwarp();
 }
 
+template <class Acc>
+__device__ __attribute__((noinline)) void put_part(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, const prefix_share<Acc>& share,
+                                                   typename room_of<Acc>::type& room, const typename joined_rows<Acc>::state& part, std::uint64_t segment, std::uint32_t index,
+                                                   std::uint32_t shares, unsigned char* out) {
+  put_part_here(acc, v, w, s, share, room, part, segment, index, shares, out);
+}
+
 /// The share is done. What it has of the last segment is in `open`, and stays with the warp until that has a part of another segment: what warps of a block have at their end they put together first.
 /// All lanes call it.
 template <class Acc>
-__device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc>& share,
-                                                    typename room_of<Acc>::type& room, unsigned char* out) {
+__device__ __forceinline__ void end_share(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_shares& s, prefix_share<Acc>& share,
+                                          typename room_of<Acc>::type& room, unsigned char* out) {
   const joined_rows<Acc> joins{acc};
   const auto lane = static_cast<unsigned>(lane_index());
   std::uint32_t shares = share.pending_shares;
@@ -259,7 +279,7 @@ __device__ __attribute__((noinline)) void end_share(const Acc& acc, const row_vi
     const bool both = shares != 0 && segment == share.first;
     if (both && lane == 0) share.head = joins.combine(share.pending, share.head);
     __syncwarp();
-    put_part(acc, v, w, s, share, room, share.head, share.first, share.index, both ? shares + 1 : 1, out);
+    put_part_here(acc, v, w, s, share, room, share.head, share.first, share.index, both ? shares + 1 : 1, out);
     if (both) shares = 0;
   }
   if (share.early) {

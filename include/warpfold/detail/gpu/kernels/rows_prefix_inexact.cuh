@@ -18,7 +18,7 @@ namespace wf::device::inline WF_BUILD {
 
 /// The sum of the tile's first `many` elements, finite ones alone if there are Specials. Not inlined: it is asked for in several places.
 template <bool Specials, class Acc>
-__device__ __attribute__((noinline)) typename prefix_of<Acc>::number sum_before(const prefix_of<Acc>& adds, const prefix_room<Acc>& room, unsigned stage, unsigned many) {
+__device__ __attribute__((noinline)) typename prefix_of<Acc>::number sum_before(const prefix_of<Acc>& adds, prefix_room<Acc> room, unsigned stage, unsigned many) {
   return room.sum_of(stage, many, [&](const pack& p, unsigned n) { return adds.sum_of(p, n, Specials); });
 }
 
@@ -26,7 +26,7 @@ __device__ __attribute__((noinline)) typename prefix_of<Acc>::number sum_before(
 /// the last segment goes to `open`, or, where it is exact, to `carry`. Returns whether the share has more tiles.
 /// Specials: the tile may have infinities or NaNs. These are left out of the sums: they alone decide the answers of their segments.
 template <bool Specials, class Acc>
-__device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
+__device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, prefix_room<Acc> room, prefix_share<Acc>& share,
                                                            typename room_of<Acc>::type& exact, unsigned char* out) {
   if constexpr (Acc::proves) {
     const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
@@ -145,15 +145,16 @@ __device__ __attribute__((noinline)) bool add_inexact_tile(const Acc& acc, const
 
 /// The same of f32 and bf16, whose answers two roundings tell: an array of normal numbers has such a tile among some hundreds (f32) or ten thousands (bf16), whose warp would be late by 10 to 90 µs (bf16) if
 /// its answers were made of states, by code that nobody had used before. What the tile has of the last segment goes to `carry`, exact or near: a sum that is near goes no further than to the end of its
-/// segment in the next tile, which comes here too. Tiles of other values go on to add_inexact_tile.
+/// segment in the next tile, which comes here too. Tiles of other values go on to add_inexact_tile. Inlined, as it is there once in a kernel: a function that kernels share begins late, for it saves registers first.
 template <class Acc>
-__device__ __attribute__((noinline)) bool add_near_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
+__device__ __forceinline__ bool add_near_tile(const Acc& acc, const row_view<1>& v, const ragged_walk& w, const prefix_room<Acc>& room, prefix_share<Acc>& share,
                                                         typename room_of<Acc>::type& exact, unsigned char* out) {
   using sums = prefix_of<Acc>;
   using joins = joined_rows<Acc>;
   const sums adds = sums::of(acc);
   const auto lane = static_cast<unsigned>(lane_index());
   const unsigned tile = share.tile, stage = share.stage, tile_end = tile + room.tile;
+  const auto sum_upto = [&](unsigned many) { return room.sum_of(stage, many, [&](const pack& p, unsigned n) { return adds.sum_of(p, n); }); };
   const typename sums::facts facts = share.tile_facts;
   typename sums::facts carry_facts = share.facts;
   double carry = share.carry;
@@ -186,7 +187,7 @@ __device__ __attribute__((noinline)) bool add_near_tile(const Acc& acc, const ro
     return add_inexact_tile<true>(acc, v, w, room, share, exact, out);
   }
   typename sums::facts joined = carried ? sums::joined(carry_facts, facts) : facts;
-  double before = sum_before<false>(adds, room, stage, at);
+  double before = sum_upto(at);
 #pragma unroll 1
   while (true) {
     const unsigned next = to_come.next(k);
@@ -195,7 +196,7 @@ __device__ __attribute__((noinline)) bool add_near_tile(const Acc& acc, const ro
     if (some == 0) break;
     const unsigned my_end = next - tile;
     double upto = 0;
-    if (ends) upto = sum_before<false>(adds, room, stage, my_end);
+    if (ends) upto = sum_upto(my_end);
     double less = number_from_below(upto, 1);
     unsigned my_begin = __shfl_up_sync(all_lanes, my_end, 1);
     if (lane == 0) {
@@ -255,7 +256,7 @@ __device__ __attribute__((noinline)) bool add_near_tile(const Acc& acc, const ro
   }
   const bool more = share.stop > tile_end;
   if (const unsigned to = min(share.stop, tile_end) - tile; to > at) {
-    carry = certified::subtract(sum_before<false>(adds, room, stage, to), before);
+    carry = certified::subtract(sum_upto(to), before);
     if (is_zero(carry) && adds.has_signs() && are_minus_zeros(room, stage, at, to)) make_minus_zero(carry);
     carry_facts = facts;
     if (more) carried = true;

@@ -109,8 +109,8 @@ __device__ __forceinline__ void ragged_chain(std::uint64_t n, std::uint64_t here
   cuts = all / rounds_of_chain + 1;
 }
 
-/// One thread's answer; `parts`: blocks that share the segment.
-template <class Acc>
+/// One thread's answer; `parts`: blocks that share the segment. Here: inlined, where most answers are found without a call then: of dot products.
+template <bool Here = false, class Acc>
 __device__ __forceinline__ bool ragged_answer(const Acc& acc, const row_view<Acc::inputs>& v, const typename Acc::state& s, std::uint64_t row,
                                               std::uint64_t n, std::uint64_t here, std::uint64_t parts, unsigned char* to) {
   if constexpr (own_accumulator<Acc>) {
@@ -119,7 +119,8 @@ __device__ __forceinline__ bool ragged_answer(const Acc& acc, const row_view<Acc
     std::uint64_t length, cuts;
     ragged_chain<Acc>(n, here, length, cuts);
     if (!has_long_rows<Acc> && v.offsets == nullptr && v.dims - v.kept > 1) cuts += min(n, here) / v.dim[v.dims - 1].length + 2;  // a line at a time
-    return acc.answer_here(s, n, length, cuts + parts, to);
+    if constexpr (Here && Acc::inputs == 2) return acc.answer(s, n, acc.facts(n, length, cuts + parts), to);
+    else return acc.answer_here(s, n, length, cuts + parts, to);
   } else {
     return acc.answer(s, n, facts_of<Acc>{}, to);
   }
@@ -508,7 +509,7 @@ __global__ void __launch_bounds__(ragged_threads, resident_blocks(ragged_threads
     }
     __syncwarp();
     if (is_first) heads[warp] = slots[warp][lane];
-    else if (ends && !done) sure = ragged_answer(acc, v, slots[warp][lane], segment, length, line.each, 0, out + segment * w.answer_bytes);
+    else if (ends && !done) sure = ragged_answer<true>(acc, v, slots[warp][lane], segment, length, line.each, 0, out + segment * w.answer_bytes);
     else if (there && !ends) tails[warp] = slots[warp][lane];
     if constexpr (Acc::proves) {
       for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {

@@ -41,9 +41,9 @@ struct small_walk {
   bool twice;                 ///< two blocks a multiprocessor share rows, with twice the loads on their way
 };
 
-/// Answers an uncertain row, by a warp or a block.
-template <bool ByBlock, class Acc>
-__device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename room_of<Acc>::type& room, const small_walk& w, std::uint32_t row) {
+/// The rows as other kernels see them.
+template <class Acc>
+__device__ __forceinline__ row_view<1> view_of(const small_walk& w) {
   row_view<1> v;
   v.x[0] = w.x;
   v.kept = 1;
@@ -55,7 +55,18 @@ __device__ __attribute__((noinline)) void settle_small(const Acc& acc, typename 
   v.offset_bytes = 0;
   v.dim[0] = {v.rows, {w.row_bytes}};
   v.dim[1] = {v.n, {Acc::fixed_size}};
-  acc.exactly(room, v, row, ByBlock, w.out + std::uint64_t{row} * Acc::answer_size);
+  return v;
+}
+/// Answers a warp's uncertain rows, one for each lane at most; or one for all threads of a block.
+template <class Acc>
+__device__ __attribute__((noinline)) void settle_small(Acc acc, const facts_of<Acc>& facts, typename room_of<Acc>::type& room, const small_walk& w, std::uint32_t row, bool uncertain, bool by_block) {
+  const row_view<1> v = view_of<Acc>(w);
+  const auto apart = [&](std::uint64_t of) {  // by a view of its own, so that v need not lie in memory
+    const row_view<1> other = view_of<Acc>(w);
+    acc.by_digits(room, other, of, by_block, w.out + of * Acc::answer_size);
+  };
+  if (!by_block) settle_rows(acc, facts, room, v, uncertain ? 1 : 0, row, 1, {}, Acc::answer_size, w.out, apart);
+  else if (!acc.again(room, facts, v, row, true, w.out + std::uint64_t{row} * Acc::answer_size)) apart(row);
 }
 
 /// Loads `Packs` packs of a row, `step` apart from each other; none where it is not `mine`.
@@ -217,11 +228,8 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
   bool sure = true;
   if (mine && member == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   if constexpr (may_doubt<Acc>) {
-    for (unsigned todo = __ballot_sync(all_lanes, !sure); todo != 0; todo &= todo - 1) {
-      // The row's number is counted again: one that was kept for this call would lie in memory, and all lanes would wait for it.
-      const auto lane = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-      settle_small<false>(acc, rooms[warp_index()], w, (blockIdx.x * blockDim.x + (threadIdx.x & ~(warp_lanes - 1u)) + lane) >> w.lanes_log2);
-    }
+    // The row's number is counted again: one that was kept for this call would lie in memory, and all lanes would wait for it.
+    if (__any_sync(all_lanes, !sure)) settle_small(acc.settler(), facts, rooms[warp_index()], w, (blockIdx.x * blockDim.x + threadIdx.x) >> w.lanes_log2, !sure, false);
   }
 }
 
@@ -266,7 +274,7 @@ __global__ void __launch_bounds__(small_threads, resident_blocks(small_threads, 
     if (lane == 0) sure = acc.answer(s, std::uint64_t{w.packs} * Acc::items, facts, w.out + std::uint64_t{row} * Acc::answer_size);
   }
   if constexpr (may_doubt<Acc>) {
-    if (__syncthreads_or(sure ? 0 : 1) != 0) settle_small<true>(acc, room, w, row);
+    if (__syncthreads_or(sure ? 0 : 1) != 0) settle_small(acc.settler(), facts, room, w, row, true, true);
   }
 }
 

@@ -156,8 +156,7 @@ __device__ __forceinline__ unsigned add_ends(const Acc& acc, typename Acc::runni
   return max(end / 16, first) - first;
 }
 
-/// Short: rows have so few elements that a lane may add one alone (settle_rows).
-template <bool Short, unordered_accumulator Acc>
+template <unordered_accumulator Acc>
 __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads, stream_blocks))
     stream_rows_kernel(const __grid_constant__ row_view<1> v, const __grid_constant__ stream_walk w, const __grid_constant__ Acc acc,
                        const __grid_constant__ facts_of<Acc> facts, unsigned char* out) {
@@ -276,9 +275,7 @@ __global__ void __launch_bounds__(stream_threads, resident_blocks(stream_threads
     }
     __syncwarp();
     if constexpr (may_doubt<Acc>) {
-      if (__any_sync(all_lanes, todo != 0)) {  // a group of several lanes has one pass
-        settle_rows<Short>(acc, facts, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes,
-                    each_bit{}, w.answer_bytes, out);
+      if (settle(acc, facts, *reinterpret_cast<room_type*>(staged), v, todo, lanes == 1 ? first + lane : kept_row, warp_lanes, {}, w.answer_bytes, out)) {  // a group of several lanes has one pass
         __syncwarp();
         written_before_copies();
         // All rows so far are answered, so that a call need keep none of this in registers that loops want.
@@ -341,11 +338,7 @@ bool enqueue_stream_rows(const Acc& acc, const row_view<1>& v, workspace& scratc
   // Multiprocessors do not read at one speed: beyond L2 blocks have a few tiles a warp, so that those that are faster take more blocks.
   const std::uint64_t most_blocks = most_warps / stream_warps * (w.all_bytes <= scratch.l2_bytes() ? 1 : w.covered ? covered_waves : stream_waves<Acc>(row_bytes, scratch.fast_memory()));
   const std::uint32_t blocks = at_most(divide_up(w.groups, stream_warps), static_cast<std::uint32_t>(most_blocks));
-  auto kernel = stream_rows_kernel<false, Acc>;
-  if constexpr (alone_accumulator<Acc>) {
-    if (v.n <= Acc::alone_elements) kernel = stream_rows_kernel<true, Acc>;
-  }
-  e = launch(kernel, {blocks, stream_threads, stream_warps * stream_ring::shared_bytes, stream, scratch.overlaps()}, v, w, acc,
+  e = launch(stream_rows_kernel<Acc>, {blocks, stream_threads, stream_warps * stream_ring::shared_bytes, stream, scratch.overlaps()}, v, w, acc,
              w.pieces > 1 ? longer_from(acc).facts(v.n, stream_items<Acc>, w.pieces + 5) : acc.facts(v.n, stream_items<Acc>, 5), static_cast<unsigned char*>(to));
   return true;
 }

@@ -254,8 +254,7 @@ __device__ __attribute__((noinline)) void settle_lone_rows(const Acc& acc, const
       }
     }
     __syncwarp();
-    settle_apart(acc, facts, room, v, todo, w.loads != 0 ? base + threadIdx.x : lone_pack(base, 0) << rows_log2, 1,
-                 [&](unsigned bit) { return ((bit / 8 * lone_threads) << rows_log2) + bit % 8; }, w.answer_bytes, out);
+    settle_apart(acc, facts, room, v, todo, w.loads != 0 ? base + threadIdx.x : lone_pack(base, 0) << rows_log2, 1, {static_cast<unsigned>(lone_threads) << rows_log2}, w.answer_bytes, out);
   }
 }
 
@@ -462,7 +461,7 @@ __global__ void __launch_bounds__(lone_threads, resident_blocks(lone_threads, 8)
   }
   if (mine) answers.write(each);
   __syncwarp();
-  settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, each_bit{}, w.answer_bytes, out);
+  settle_apart(acc, facts, rooms[warp_index()], v, todo, row, 1, {}, w.answer_bytes, out);
 }
 
 /// How many blocks so much work takes.

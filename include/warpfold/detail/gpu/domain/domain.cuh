@@ -56,7 +56,7 @@ struct by_loads {
 
 /// Each block's packs lie side by side, in rows of one pack per thread, as many rows as the cut has rounds. It is for arrays in L2, whose threads have few packs: one loop of
 /// little code, without the odd batch that by_loads begins with. (Exact sums of 2^20 f32 took 3.4 µs by loads with it, and take 3.2 µs without.)
-template <int Threads, int Loads, cache Mode = cache::keep>
+template <int Threads, int Loads>
 struct side_by_side {
   static constexpr int threads = Threads, loads = Loads;
   static constexpr bool ahead = false;
@@ -68,7 +68,7 @@ struct side_by_side {
     const auto packs = static_cast<std::uint32_t>(part.last);
     const std::uint32_t mine = (static_cast<std::uint32_t>(part.rounds) + (part.whole_rest != 0 ? 1 : 0)) * Threads;
     const std::uint32_t begin = blockIdx.x * mine, end = min(begin + mine, packs);
-    const loader<Mode> load(part.kept);
+    const loader<cache::keep> load(1);
     const auto fetch = [&](std::uint32_t v) { return load(part.x + std::uint64_t{v} * pack_items<T>); };
     start();
     std::uint32_t v = begin + threadIdx.x;

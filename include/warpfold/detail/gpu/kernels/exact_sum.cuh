@@ -91,7 +91,7 @@ cudaError_t exact_sum_shaped(const T* x, std::uint64_t n, To out, workspace& scr
 
 /// The sum of f32 in L2 with a launch of one's own choosing: at most `workers` blocks whose packs lie side by side, and one that collects. More blocks, if a thread
 /// would have so many elements that its buckets made carries.
-template <int Threads, int Loads, int MinBlocks, cache Mode = cache::keep>
+template <int Threads, int Loads, int MinBlocks>
 cudaError_t exact_sum_near(const float* x, std::uint64_t n, float* out, workspace& scratch, cudaStream_t stream, std::uint32_t workers) {
   using accumulator = float_buckets<Threads, true>;
   const std::uint64_t packs = n / pack_items<float>;
@@ -103,10 +103,8 @@ cudaError_t exact_sum_near(const float* x, std::uint64_t n, float* out, workspac
   std::size_t shared = accumulator::shared_bytes;
   const std::uint32_t sm = scratch.multiprocessors();
   if (scratch.overlaps() && blocks > sm) shared = shared_for_blocks(scratch, divide_up(blocks, sm), shared);
-  const auto kernel = exact_sum_kernel<float, accumulator, side_by_side<Threads, Loads, Mode>, MinBlocks, true, float*>;
-  // Where an array fills more than half of L2, a fifth of it may go first, and so the rest stays.
-  const float kept = Mode == cache::share && n * sizeof(float) > scratch.l2_bytes() / 2 ? 0.8f : 1.0f;
-  return launch(kernel, {blocks, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, (blocks - 1) * Threads, kept), out, scratch.tally());
+  const auto kernel = exact_sum_kernel<float, accumulator, side_by_side<Threads, Loads>, MinBlocks, true, float*>;
+  return launch(kernel, {blocks, Threads, shared, stream, scratch.overlaps()}, cut_aligned(x, n, (blocks - 1) * Threads), out, scratch.tally());
 }
 
 /// The same by way of shared memory.
@@ -145,7 +143,7 @@ cudaError_t exact_sum_of_blocks(const T* x, std::uint64_t n, To out, workspace& 
       const std::uint32_t one = sm > 1 ? sm - 1 : 1, two = 2 * sm - 1;
       if (packs <= 65536) return exact_sum_near<256, 2, 4>(x, n, out, scratch, stream, one);
       if (packs <= std::uint64_t{7} * 256 * two) return exact_sum_near<256, 4, 4>(x, n, out, scratch, stream, packs <= 131072 ? one : two);
-      return exact_sum_near<256, 8, 4, cache::share>(x, n, out, scratch, stream, two);
+      return exact_sum_near<256, 8, 4>(x, n, out, scratch, stream, two);
     }
   } else if constexpr (std::is_pointer_v<To>) {  // in L2; states go by what is for larger arrays, so that fewer kernels are compiled
     if constexpr (buckets) {

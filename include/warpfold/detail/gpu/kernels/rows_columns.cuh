@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/kernels/rows_kernel.cuh>
@@ -75,11 +76,37 @@ __device__ __forceinline__ pack column_item(const pack& p, int c) {
   return one;
 }
 
+/// States of a block's threads in shared memory, of each of its columns: their words lie side by side for a warp's lanes, so that none waits for another's. (States of 32 bytes, one behind the other, met each bank eight times.)
+template <class State, int Each>
+struct column_states {
+  static constexpr int unit = sizeof(State) % 8 == 0 ? 8 : sizeof(State) % 4 == 0 ? 4 : static_cast<int>(sizeof(State)), units = static_cast<int>(sizeof(State)) / unit;
+  struct alignas(State) whole {
+    unsigned char byte[sizeof(State)];
+  };
+  using word = std::conditional_t<unit == 8, std::uint64_t, std::conditional_t<unit == 4, std::uint32_t, whole>>;
+  word of[Each][columns_warps][units][warp_lanes];
+
+  __device__ __forceinline__ void put(int c, unsigned warp, unsigned lane, const State& s) {
+    word w[units];
+    __builtin_memcpy(w, &s, sizeof s);
+#pragma unroll
+    for (int j = 0; j < units; ++j) of[c][warp][j][lane] = w[j];
+  }
+  __device__ __forceinline__ State get(int c, unsigned warp, unsigned lane) const {
+    word w[units];
+#pragma unroll
+    for (int j = 0; j < units; ++j) w[j] = of[c][warp][j][lane];
+    State s;
+    __builtin_memcpy(&s, w, sizeof s);
+    return s;
+  }
+};
+
 /// Makes answers from the states of threads: a block's are put together in `shared`, and those of a tile's blocks by the last of them.
 /// take(c): what this thread has of its column c.
 template <int Each, class Acc, class Take>
 __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, const column_walk& w,
-                                            typename Acc::state (&shared)[Each][columns_warps][warp_lanes], typename room_of<Acc>::type& room,
+                                            column_states<typename Acc::state, Each>& shared, typename room_of<Acc>::type& room,
                                             unsigned char* out, unsigned char* partials, std::uint32_t* tickets, Take take) {
   constexpr int each = Each;
   using state = typename Acc::state;
@@ -91,15 +118,15 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
   for (int c = 0; c < each; ++c) {
     state s = take(c);
     for (unsigned step = lanes; step < warp_lanes; step *= 2) s = acc.combine(s, state_from_above(s, static_cast<int>(step)));
-    shared[c][warp][lane] = s;
+    shared.put(c, warp, lane, s);
   }
   __syncthreads();
   // There is one warp for each column of a lane.
   const bool mine = warp < each && lane < lanes && column + warp < w.columns;
   state s = acc.identity();
   if (mine) {
-    s = shared[warp][0][lane];
-    for (int j = 1; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+    s = shared.get(static_cast<int>(warp), 0, lane);
+    for (unsigned j = 1; j < columns_warps; ++j) s = acc.combine(s, shared.get(static_cast<int>(warp), j, lane));
   }
   if (w.parts > 1) {
     const unsigned wide = lanes * each;
@@ -124,7 +151,7 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
           }
         }
 #pragma unroll
-        for (int c = 0; c < each; ++c) shared[c][warp][lane] = of[c];
+        for (int c = 0; c < each; ++c) shared.put(c, warp, lane, of[c]);
       } else {
 #pragma unroll
         for (int c = 0; c < each; ++c) {
@@ -133,13 +160,13 @@ __device__ __forceinline__ void end_columns(const Acc& acc, const facts_of<Acc>&
 #pragma unroll 4
             for (std::uint32_t j = warp * many; j < last; ++j) s = acc.combine(s, box_of(j, c));
           }
-          shared[c][warp][lane] = s;
+          shared.put(c, warp, lane, s);
         }
       }
       __syncthreads();
       s = acc.identity();
       if (mine) {
-        for (int j = 0; j < columns_warps; ++j) s = acc.combine(s, shared[warp][j][lane]);
+        for (unsigned j = 0; j < columns_warps; ++j) s = acc.combine(s, shared.get(static_cast<int>(warp), j, lane));
       }
     };
     // Where blocks are many, the last one of each bunch of them puts that together, and the last one of these all.
@@ -184,7 +211,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
   constexpr int inputs = Acc::inputs, each = columns_each<Acc, Bytes>, size = Acc::fixed_size, bytes = each * size;
   constexpr int ahead = inputs == 1 ? 8 : 4;
   using state = typename Acc::state;
-  __shared__ state shared[each][columns_warps][warp_lanes];
+  __shared__ column_states<state, each> shared;
   __shared__ typename room_of<Acc>::type room;
   const unsigned lanes = 1u << w.lanes_log2, lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
   const unsigned side = lane & (lanes - 1), high = warp_lanes >> w.lanes_log2;
@@ -344,7 +371,7 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
   await_stream();
   constexpr int size = Acc::fixed_size, bytes = front_bytes, each = bytes / size, ahead = front_ahead<Acc>;
   using state = typename Acc::state;
-  __shared__ state shared[each][columns_warps][warp_lanes];
+  __shared__ column_states<state, each> shared;
   __shared__ typename room_of<Acc>::type room;
   const unsigned lanes = 1u << w.lanes_log2, lane = static_cast<unsigned>(lane_index()), warp = static_cast<unsigned>(warp_index());
   const unsigned high = warp_lanes >> w.lanes_log2, step = columns_warps * high;
@@ -354,18 +381,17 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
   v.begin(outer * w.columns, p);
   typename Acc::running r[each];
 #pragma unroll
-  for (int c = 0; c < each; ++c) {
-    r[c] = acc.start();
-    shared[c][warp][lane] = acc.identity();
-  }
+  for (int c = 0; c < each; ++c) r[c] = acc.start();
+  bool has_states = false;  // in shared memory
   [[maybe_unused]] const auto cut = [&] {
     if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
 #pragma unroll
     for (int c = 0; c < each; ++c) {
-      state& s = shared[c][warp][lane];
-      s = acc.combine(s, total_of(acc, r[c], facts));
+      const state s = total_of(acc, r[c], facts);
+      shared.put(c, warp, lane, has_states ? acc.combine(shared.get(c, warp, lane), s) : s);
       r[c] = acc.start();
     }
+    has_states = true;
   };
   const auto add = [&](const pack& from) {
 #pragma unroll
@@ -438,7 +464,10 @@ __global__ void __launch_bounds__(columns_threads, resident_blocks(columns_threa
     else if constexpr (shifts_columns<Acc>) walk.template operator()<true>();
   }
   if constexpr (parts_columns<Acc, each>) acc.part_columns(r);
-  end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) { return acc.combine(shared[c][warp][lane], total_of(acc, r[c], facts)); });
+  end_columns<each>(acc, facts, v, w, shared, room, out, partials, tickets, [&](int c) {
+    const state s = total_of(acc, r[c], facts);
+    return has_states ? acc.combine(shared.get(c, warp, lane), s) : s;
+  });
 }
 
 /// Parts of each of `groups`, about `wanted` blocks in all, at most `limit`: so many that the last wave of `resident` blocks is nearly full.

@@ -9,6 +9,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include <warpfold/config.hpp>
 #include <warpfold/detail/gpu/accumulate/row_accumulator.cuh>

@@ -115,6 +115,8 @@ inline constexpr int lane_count = 12;
 
 /// Elements that few_sum takes at most.
 inline constexpr std::int64_t most_of_few = 128;
+/// The same of few_mean and few_squares.
+inline constexpr std::int64_t most_of_few_moments = 32;
 
 struct kernel_table {
   extract_functions extract[2];                // [infinities and NaNs as zeros?]
@@ -132,6 +134,9 @@ struct kernel_table {
   void (*integer_rows[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums);
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
   bool (*few_sum[2])(const void* x, std::int64_t n, void* out);
+  /// The same of means, sums of squares and variances (a quotient by `divisor`, which is 0 for sums), 1 <= n <= most_of_few_moments, in IEEE arithmetic.
+  bool (*few_mean[2])(const void* x, std::int64_t n, void* out);
+  bool (*few_squares[2][2])(const void* x, std::int64_t n, double divisor, void* out);  // [f64?][root?]
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
   // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
   void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);

@@ -12,6 +12,7 @@
 #include "fast.hpp"
 #include "few.hpp"
 #include "few_exact.hpp"
+#include "few_moments.hpp"
 #include "integer_columns.hpp"
 #include "keys.hpp"
 #include "round_columns.hpp"
@@ -59,6 +60,8 @@ const kernel_table& table() {
       .certify_half_rows = {{certify_rows<lane_f16, false>, certify_rows<lane_f16, true>}, {certify_rows<lane_bf16, false>, certify_rows<lane_bf16, true>}},
       .integer_rows = WF_INTEGERS(integer_rows),
       .few_sum = {few_sum<f>, few_sum<d>},
+      .few_mean = {few_mean<f>, few_mean<d>},
+      .few_squares = {{few_squares<f, false>, few_squares<f, true>}, {few_squares<d, false>, few_squares<d, true>}},
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
 #define WF_WIDE_SQUARES(type) {integer_square_columns<type, false>, integer_square_columns<type, true>}

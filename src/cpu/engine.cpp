@@ -80,7 +80,7 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
   answered_groups answered;
   if (!p.kept.empty()) {
     if (panels) answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
-    else if (gapless) answered = answer_rows(r, self, p, c, out);
+    else if (gapless || has_gaps_to_read(r, p)) answered = answer_rows(r, self, p, c, out);
     if (answered.empty()) answered = answer_turned(r, self, p, by, c, out);
     if (answered.empty() && !panels && !gapless) answered = answer_rows(r, self, p, c, out);
     if (answered.all) return;

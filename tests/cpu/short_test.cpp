@@ -169,6 +169,33 @@ void check_moments() {
 TEST(short_moments, of_f64) { for_each_target(check_moments<double>); }
 TEST(short_moments, of_f32) { for_each_target(check_moments<float>); }
 
+/// Sums halfway between two doubles but for the last place of a number that is far smaller: what two-sums lose of them has more bits than a double.
+TEST(short_moments, that_are_nearly_ties) {
+  using f = exact::format<double>;
+  for_each_target([] {
+    std::mt19937_64 random(25);
+    for (int k = 0; k < trials(20e3); ++k) {
+      const std::size_t n = std::size_t{4} << random() % 4;
+      std::vector<double> x;
+      std::uint64_t units = 0;  // of 2^-52
+      for (std::size_t i = 2; i < n; ++i) {
+        x.push_back(1 + static_cast<double>(random() >> 13) * 0x1p-51);
+        units += static_cast<std::uint64_t>(x.back() * 0x1p52);
+      }
+      const std::uint64_t last_place = std::uint64_t{1} << (63 - __builtin_clzll(units) - 52);
+      x[0] += (static_cast<double>(last_place) / 2 - static_cast<double>(units % last_place)) * 0x1p-52;
+      const double small = std::ldexp(random() % 2 == 0 ? 1 : -1, -40 - static_cast<int>(random() % 25));
+      x.push_back(small * (1 + 0x1p-52));
+      x.push_back(-small);
+      std::shuffle(x.begin(), x.end(), random);
+      auto want = exact::sum_state<double>::identity();
+      for (const double v : x) want.add(v);
+      ASSERT_EQ(f::to_bits(wf::mean(x)), f::to_bits(exact::mean<double>(want, rounding::nearest))) << n << " elements, case " << k;
+      ASSERT_EQ(f::to_bits(wf::sum(x)), f::to_bits(want.value())) << n << " elements, case " << k;
+    }
+  });
+}
+
 /// Ordinary data have their answers at once: else all of the above would pass without it.
 template <class T>
 void check_found() {

@@ -221,7 +221,7 @@ void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const voi
   if (n == 0) return;
   constexpr std::int64_t size = sizeof(T);
   const in_runs all(n, size, std::int64_t{1} << 20);  // less is read best by one stream, unasked
-  const std::int64_t block = floating<T> ? all.block : all.length;  // floats may be looked at again
+  const std::int64_t block = floating<T> ? 4 * all.block : all.length;  // floats may be looked at again, from L2; reading halts at the end of each block
   for (std::int64_t i = 0; i < all.length; i += block) {
     const cpu::extremes e = extremes_in<T>(static_cast<const unsigned char*>(x[0]) + i * size,
                                            std::min(block, all.length - i), all.apart);

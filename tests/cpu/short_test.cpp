@@ -177,7 +177,7 @@ TEST(short_moments, that_are_nearly_ties) {
     for (int k = 0; k < trials(20e3); ++k) {
       const std::size_t n = std::size_t{4} << random() % 4;
       std::vector<double> x;
-      std::uint64_t units = 0;  // of 2^-52
+      std::uint64_t units = 0;  // each is 2^-52
       for (std::size_t i = 2; i < n; ++i) {
         x.push_back(1 + static_cast<double>(random() >> 13) * 0x1p-51);
         units += static_cast<std::uint64_t>(x.back() * 0x1p52);

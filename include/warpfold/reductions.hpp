@@ -300,11 +300,20 @@ struct function {
   template <input X, class... S>
     requires(inputs_of(O) == 1)
   auto operator()(const X& x, const S&... s) const {
-    if constexpr (O == op::sum && !is_checked && sizeof...(S) == 0 && !is_view<X>) {
+    // Without settings nothing can be refused, and a request takes as long as a few elements do.
+    if constexpr (!is_checked && sizeof...(S) == 0 && !is_view<X>) {
       using T = builtin_element_of<X>;
       if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-        T out;
-        if (cpu::sum_at_once(std::ranges::data(x), static_cast<std::int64_t>(std::ranges::size(x)), &out)) return out;
+        const auto n = static_cast<std::int64_t>(std::ranges::size(x));
+        if constexpr (O == op::sum) {
+          T out;
+          if (cpu::sum_at_once(std::ranges::data(x), n, &out)) return out;
+        } else if constexpr (O == op::mean || O == op::norm2 || O == op::sum_of_squares || O == op::var || O == op::std_dev) {
+          constexpr wf::options plain;
+          const void* const elements[] = {std::ranges::data(x), nullptr};
+          T out;
+          if (builtin(O, dtype_of<T>, accuracy::exact).few_run(&plain, elements, n, &out)) return out;
+        }
       }
     }
     return call<S...>(settings(s...), x);

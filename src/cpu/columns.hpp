@@ -12,7 +12,7 @@ namespace wf::cpu {
 /// What a block of columns keeps, at most.
 inline constexpr std::size_t column_bytes = 16384;
 
-/// Longer rows have a proof each.
+/// Longer rows have a proof each, but for those whose elements lie in every second place.
 inline constexpr std::int64_t most_of_row = 4096;
 
 struct column_fold {
@@ -26,8 +26,9 @@ struct column_fold {
   void (*merge)(void* block, const void* other, std::int64_t from, std::int64_t count);
   /// The answers of columns of n elements each; certain[k] is 1 where answer k is written, and 0 where exact digits must decide.
   void (*finish)(const void* self, void* block, std::int64_t n, std::int64_t count, void* out, unsigned char* certain);
-  /// The same of rows of n <= most_of_row elements without gaps, a row `stride` bytes after the one before; false where there is no such way.
-  bool (*rows)(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) = nullptr;
+  /// The same of rows of n <= most_of_row elements without gaps, a row `stride` bytes after the one before; false where there is no such way. `gaps`: of
+  /// any n elements, in every second place, where has_gaps says so.
+  bool (*rows)(const void* self, const void* x, std::int64_t stride, bool gaps, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) = nullptr;
   /// The same but for `finish`, which writes states as adapted.hpp tells them, whatever `self` is.
   const column_fold* states = nullptr;
   bool of_numbers = false;  ///< for states: none is certain where a column has a NaN
@@ -35,6 +36,7 @@ struct column_fold {
   bool (*whole)(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) = nullptr;
   std::int64_t most_whole = 0;  ///< columns that it takes, a multiple of `most`
   std::int64_t least_of_row = 65;  ///< shorter rows are turned into columns
+  bool has_gaps = false;
 };
 
 }  // namespace wf::cpu

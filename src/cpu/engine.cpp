@@ -73,13 +73,14 @@ void solve(const erased& r, const void* self, const problem& p, const context& c
     if (!gapless || panels || r.proves == nullptr) return false;
     const pointers q = at_index(p.base, p.kept, answer, r.inputs);
     const void* x[max_inputs] = {q[0], q[1]};
-    return prove(r, self, x, p.elements, for_one, out + static_cast<std::size_t>(answer) * r.result_size);
+    std::byte* const to = out + static_cast<std::size_t>(answer) * r.result_size;
+    return (r.few_run != nullptr && r.few_run(self, x, p.elements, to)) || prove(r, self, x, p.elements, for_one, to);
   };
 
   answered_groups answered;
   if (!p.kept.empty()) {
     if (panels) answered = answer_by_columns(r, self, p, by, chunk, chunks, c, out);
-    else if (gapless) answered = answer_rows(r, self, p, c, out);
+    else if (gapless || has_gaps_to_read(r, p)) answered = answer_rows(r, self, p, c, out);
     if (answered.empty()) answered = answer_turned(r, self, p, by, c, out);
     if (answered.empty() && !panels && !gapless) answered = answer_rows(r, self, p, c, out);
     if (answered.all) return;
@@ -254,9 +255,10 @@ void solve_in_place(const erased& r, const void* self, const problem& p, const c
 
 void reduce_run(const erased& r, const void* self, const void* const* x, std::int64_t n,
                 const context& c, void* out) {
+  if (n <= gather_size && r.few_run != nullptr && r.few_run(self, x, n, out)) return;
   if (n > gather_size || r.short_run == nullptr) {
     reduce_long_run(r, self, x, n, c, out);
-  } else if (r.few_run == nullptr || !r.few_run(self, x, n, out)) {
+  } else {
     const ieee_environment environment;
     r.short_run(self, x, n, out);
   }

@@ -115,6 +115,8 @@ inline constexpr int lane_count = 12;
 
 /// Elements that few_sum takes at most.
 inline constexpr std::int64_t most_of_few = 128;
+/// The same of few_mean and few_squares.
+inline constexpr std::int64_t most_of_few_moments = 32;
 
 struct kernel_table {
   extract_functions extract[2];                // [infinities and NaNs as zeros?]
@@ -126,12 +128,15 @@ struct kernel_table {
   void (*certify_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* s, double* c, double* lost);  // [f64?][magnitudes?]
   /// The sums of whole columns, or their means, rounded to nearest; false where one is uncertain, and then none is written.
   bool (*sum_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool cached, void* out);  // [f64?][mean?]
-  /// Rows of n elements, up to 4096.
-  void (*certify_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [f64?][magnitudes?]
+  /// Rows of n elements, up to 4096; with gaps in every second place, a vector of them or more, of 4 or 8 bytes.
+  void (*certify_rows[2][2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [gaps?][f64?][magnitudes?]
   void (*certify_half_rows[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost);  // [bf16?][magnitudes?]
-  void (*integer_rows[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums);
+  void (*integer_rows[2][8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums);  // [gaps?]; of 4 and 8 bytes any n
   /// The sum of n elements, 1 <= n <= most_of_few, rounded to nearest, whatever the processor's mode is; false where another way must be tried. Null likewise.
   bool (*few_sum[2])(const void* x, std::int64_t n, void* out);
+  /// The same of means, sums of squares and variances (a quotient by `divisor`, which is 0 for sums), 1 <= n <= most_of_few_moments, in IEEE arithmetic.
+  bool (*few_mean[2])(const void* x, std::int64_t n, void* out);
+  bool (*few_squares[2][2])(const void* x, std::int64_t n, double divisor, void* out);  // [f64?][root?]
   void (*round_columns[2][2])(const double* s, const double* c, const double* lost, double n, std::int64_t count, void* out, unsigned char* certain);  // [f64?][mean?]
   // The same of squares, and with them of elements (f32, f64 and the integers below 64 bits, as in `lane`; the others are null).
   void (*square_columns[lane_count][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);
@@ -140,7 +145,7 @@ struct kernel_table {
   void (*exact_square_columns[2][2])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, double* at, std::int64_t apart);  // [f64?][values?]
   void (*round_squares[2][2])(const double* at, std::int64_t apart, double n, double divisor, std::int64_t count, void* out, unsigned char* certain);  // [f64?][root?]
   void (*extreme_columns[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, bool begin, bool cached, void* least, void* greatest);
-  void (*extreme_rows[lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest);
+  void (*extreme_rows[2][lane_count])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest);  // [gaps?]; any n
   void (*elements_of_keys[lane_count])(const void* keys, const void* others, std::int64_t count, std::int64_t nan, void* out);
   void (*integer_columns[8])(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t count, std::uint64_t* sums);
   void (*widen_half[2])(const void* x, std::int64_t n, float* out);  // f16, bf16

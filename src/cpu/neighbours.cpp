@@ -174,8 +174,14 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
   return answered;
 }
 
+bool has_gaps_to_read(const erased& r, const problem& p) {
+  return r.columns != nullptr && r.columns->has_gaps && p.reduced.size() == 1 && p.reduced[0].strides[0] == 2 * static_cast<std::int64_t>(r.element_sizes[0]);
+}
+
 bool takes_rows(const erased& r, const problem& p) {
-  return r.columns != nullptr && r.columns->rows != nullptr && p.elements >= r.columns->least_of_row && p.elements <= most_of_row && !p.kept.empty() && p.reduced.size() == 1;
+  if (r.columns == nullptr || r.columns->rows == nullptr || p.elements < r.columns->least_of_row || p.kept.empty() || p.reduced.size() != 1) return false;
+  constexpr std::int64_t many = 64;  // a row is one thread's
+  return p.elements <= most_of_row || (p.answers >= many && has_gaps_to_read(r, p));
 }
 
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out) {
@@ -183,7 +189,7 @@ answered_groups answer_rows(const erased& r, const void* self, const problem& p,
   const dimension& rows = p.kept.back();
   const auto size = static_cast<std::int64_t>(r.element_sizes[0]), row_size = size * p.elements;
   // Rows with gaps are copied, as many as L1 has room for, but as many as kernels take at once.
-  const bool gaps = p.reduced[0].strides[0] != size;
+  const bool read_there = has_gaps_to_read(r, p), gaps = p.reduced[0].strides[0] != size && !read_there;
   const std::int64_t copied = std::max<std::int64_t>(8, 32768 / row_size / 8 * 8);
   answered_groups answered(p.answers);
   const std::int64_t together = std::max<std::int64_t>(1, least_chunk / p.elements);
@@ -198,7 +204,7 @@ answered_groups answer_rows(const erased& r, const void* self, const problem& p,
         for (std::int64_t k = 0; k < n; ++k) copy_strided(copies.get() + k * row_size, x + k * rows.strides[0], p.reduced[0].strides[0], p.elements, r.element_sizes[0]);
         x = copies.get();
       }
-      if (!r.columns->rows(self, x, gaps ? row_size : rows.strides[0], n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
+      if (!r.columns->rows(self, x, gaps ? row_size : rows.strides[0], read_there, n, p.elements, out + static_cast<std::size_t>(a) * r.result_size,
                            answered.data() + a)) known = false;
     }
   });

@@ -14,7 +14,9 @@ answered_groups answer_by_columns(const erased& r, const void* self, const probl
 bool copies_columns(const erased& r, const problem& p);
 /// Whether the next function does what it is asked for.
 bool takes_rows(const erased& r, const problem& p);
-/// Answers of rows, some at a time; those with gaps are copied.
+/// Whether they are rows whose elements lie in every second place, which are read there.
+bool has_gaps_to_read(const erased& r, const problem& p);
+/// Answers of rows, some at a time; those with other gaps are copied.
 answered_groups answer_rows(const erased& r, const void* self, const problem& p, const context& c, std::byte* out);
 /// Many answers of few elements each, which lie near each other: they are turned into columns, where that is done.
 answered_groups answer_turned(const erased& r, const void* self, const problem& p, const grouping& g, const context& c, std::byte* out);

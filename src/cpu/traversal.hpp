@@ -153,8 +153,8 @@ inline void copy_strided(std::byte* to, const std::byte* from, std::int64_t stri
   }
   const auto copy = [&]<std::size_t Size>(std::integral_constant<std::size_t, Size>) {
     std::int64_t i = 0;
-    if constexpr (Size >= 4) {  // every second element, by vectors; nothing is read behind the last one
-      using word = std::conditional_t<Size == 8, std::uint64_t, std::uint32_t>;
+    if constexpr (Size >= 2) {  // every second element, by vectors; nothing is read behind the last one
+      using word = std::conditional_t<Size == 8, std::uint64_t, std::conditional_t<Size == 4, std::uint32_t, std::uint16_t>>;
       using vector __attribute__((vector_size(16))) = word;
       constexpr std::int64_t per = 16 / Size;
       for (; stride == 2 * static_cast<std::int64_t>(Size) && i + per < n; i += per) {
@@ -162,7 +162,8 @@ inline void copy_strided(std::byte* to, const std::byte* from, std::int64_t stri
         std::memcpy(&a, from + i * stride, 16);
         std::memcpy(&b, from + i * stride + 16, 16);
         if constexpr (Size == 8) a = __builtin_shufflevector(a, b, 0, 2);
-        else a = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        else if constexpr (Size == 4) a = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        else a = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
         std::memcpy(to + i * static_cast<std::int64_t>(Size), &a, 16);
       }
     }

@@ -54,7 +54,7 @@ void narrowed(const float* from, std::int64_t count, T* to, unsigned char* certa
 
 /// Sums, means and norm1 of rows of f16 and bf16, widened to f32.
 template <class R, class T>
-bool rows_of_halves(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+bool rows_of_halves(const void* self, const void* x, std::int64_t stride, bool, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
   constexpr asked ask = asks_of<R>;
   constexpr std::int64_t some = 64;
   std::memset(certain, 0, static_cast<std::size_t>(rows));
@@ -117,15 +117,35 @@ struct columns_by_proof {
       return proved<R, T>::conclude(self, e, n, static_cast<T*>(out) + k, again);
     });
   }
-  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
-    const auto certify = cpu::kernels().certify_rows[wide][ask.kind == of_magnitudes];
+  static bool rows(const void* self, const void* x, std::int64_t stride, bool gaps, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    const auto certify = cpu::kernels().certify_rows[gaps][wide][ask.kind == of_magnitudes];
     block b;
     for (std::int64_t i = 0; i < rows; i += most) {
       const std::int64_t here = std::min(most, rows - i);
-      certify(static_cast<const unsigned char*>(x) + i * stride, stride, here, n, b.s, b.c, b.lost);
+      const auto* const first = static_cast<const unsigned char*>(x) + i * stride;
+      if (n <= cpu::most_of_row) {
+        certify(first, stride, here, n, b.s, b.c, b.lost);
+      } else {
+        for (std::int64_t k = 0; k < here; ++k) add_long_row(first + k * stride, n, b, k, certify);
+      }
       finish(self, &b, n, here, static_cast<T*>(out) + i, certain + i);
     }
     return true;
+  }
+  /// The sums of a long row with gaps, as row k: of its pieces, as rows. Short ones, since the first of some is read twice.
+  template <class F>
+  static void add_long_row(const unsigned char* x, std::int64_t n, block& to, std::int64_t k, F certify) {
+    constexpr std::int64_t some = 64, piece = 1024, apart = 2 * static_cast<std::int64_t>(sizeof(T));
+    double s[some], c[some], lost[some];
+    to.s[k] = -0.0;
+    to.c[k] = to.lost[k] = 0;
+    for (std::int64_t i = 0; i < n;) {
+      const bool last = n - i < 2 * piece;  // no piece has fewer elements than a vector
+      const std::int64_t pieces = last ? 1 : std::min(some, (n - i) / piece - 1), length = last ? n - i : piece;
+      certify(x + i * apart, piece * apart, pieces, length, s, c, lost);
+      for (std::int64_t j = 0; j < pieces; ++j) merge_sums(to.s + k, to.c + k, to.lost + k, s + j, c + j, lost + j, 1);
+      i += pieces * length;
+    }
   }
   static bool whole(const void* self, const void* x, std::int64_t stride, std::int64_t n, std::int64_t count, bool cached, void* out) {
     const auto sums = cpu::kernels().sum_columns[wide][ask.what == op::mean];
@@ -147,7 +167,7 @@ struct columns_by_proof {
   static constexpr std::int64_t turned = sizeof(T) == 4 || ask.what == op::mean ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
   static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, ask.kind == of_values && (ask.what == op::sum || ask.what == op::mean) ? whole : nullptr,
-                                              cpu::most_whole_columns, 33};
+                                              cpu::most_whole_columns, 33, true};
 };
 
 /// Sums and means of f16: multiples of 2^-24 of less than 2^16, so that doubles add 2^13 of them exactly. A quotient of such a sum is no closer to a tie of
@@ -232,8 +252,8 @@ struct columns_of_integers {
       std::memset(certain, 1, static_cast<std::size_t>(count));
     }
   }
-  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
-    const auto sums = cpu::kernels().integer_rows[reductions::integer_lane<T>()];
+  static bool rows(const void* self, const void* x, std::int64_t stride, bool gaps, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+    const auto sums = cpu::kernels().integer_rows[gaps][reductions::integer_lane<T>()];
     if constexpr (std::is_same_v<result_of<R>, double>) {
       alignas(64) std::uint64_t some[most];
       for (std::int64_t i = 0; i < rows; i += most) {
@@ -265,7 +285,7 @@ struct columns_of_integers {
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 32;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, nullptr, 0, 25};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, nullptr, 0, 25, sizeof(T) >= 4};
 };
 
 /// Least, greatest, or both, by keys as wide as elements.
@@ -313,13 +333,13 @@ struct columns_of_extremes {
       }
     }
   }
-  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+  static bool rows(const void* self, const void* x, std::int64_t stride, bool gaps, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
     block b;
     for (std::int64_t i = 0; i < rows; i += most) {
       const std::int64_t here = std::min(most, rows - i);
       std::fill(b.least + here, b.least + whole_vectors(here), element{});
       std::fill(b.greatest + here, b.greatest + whole_vectors(here), element{});
-      cpu::kernels().extreme_rows[lane](static_cast<const unsigned char*>(x) + i * stride, stride, here, n, b.least, b.greatest);
+      cpu::kernels().extreme_rows[gaps][lane](static_cast<const unsigned char*>(x) + i * stride, stride, here, n, b.least, b.greatest);
       finish(self, &b, n, here, static_cast<unsigned char*>(out) + static_cast<std::size_t>(i) * sizeof(result_of<R>), certain + i);
     }
     return true;
@@ -344,7 +364,7 @@ struct columns_of_extremes {
   }
   static constexpr std::int64_t turned = sizeof(T) < 8 ? 128 : 64;
   static constexpr cpu::column_fold states{most, turned, begin, add, merge, tell, nullptr, nullptr, true};
-  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states};
+  static constexpr cpu::column_fold functions{most, turned, begin, add, merge, finish, rows, &states, false, nullptr, 0, 65, sizeof(T) >= 4};
 };
 
 template <class Answer>
@@ -402,7 +422,7 @@ struct columns_of_squares {
     }
   }
   /// For integers; norms of those of 8 and 16 bits are faster with a state each.
-  static bool rows(const void* self, const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
+  static bool rows(const void* self, const void* x, std::int64_t stride, bool, std::int64_t rows, std::int64_t n, void* out, unsigned char* certain) {
     alignas(64) double sums[arrays * most];
     for (std::int64_t i = 0; i < rows; i += most) {
       const std::int64_t here = std::min(most, rows - i);

@@ -221,7 +221,7 @@ void hot(const extreme_fold<T>& r, typename extreme_fold<T>::state& s, const voi
   if (n == 0) return;
   constexpr std::int64_t size = sizeof(T);
   const in_runs all(n, size, std::int64_t{1} << 20);  // less is read best by one stream, unasked
-  const std::int64_t block = floating<T> ? all.block : all.length;  // floats may be looked at again
+  const std::int64_t block = floating<T> ? 4 * all.block : all.length;  // floats may be looked at again, from L2; reading halts at the end of each block
   for (std::int64_t i = 0; i < all.length; i += block) {
     const cpu::extremes e = extremes_in<T>(static_cast<const unsigned char*>(x[0]) + i * size,
                                            std::min(block, all.length - i), all.apart);
@@ -310,6 +310,49 @@ template <class T>
   requires(std::same_as<T, float> || std::same_as<T, double>)
 bool few_hot(const sum<T, true>& r, const void* const* x, std::int64_t n, void* out) {
   return cpu::few_exact_sum<T>(x[0], n, r.rounding, out);
+}
+
+/// Means, sums of squares and variances of fewer, and their roots.
+inline bool few_can(std::int64_t n, rounding mode) {
+  return n >= 1 && n <= cpu::most_of_few_moments && mode == rounding::nearest;
+}
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const mean<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  if (!few_can(n, r.rounding)) return false;
+  const cpu::ieee_environment environment;
+  return kernels().few_mean[sizeof(T) == 8](x[0], n, out);
+}
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const sum_of_squares<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  if (!few_can(n, r.rounding)) return false;
+  const cpu::ieee_environment environment;
+  return kernels().few_squares[sizeof(T) == 8][0](x[0], n, 0, out);
+}
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const norm2<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  if (!few_can(n, r.rounding)) return false;
+  const cpu::ieee_environment environment;
+  return kernels().few_squares[sizeof(T) == 8][1](x[0], n, 0, out);
+}
+template <bool Root, class T>
+bool few_spread(const options& o, const void* x, std::int64_t n, void* out) {
+  constexpr std::int64_t most = 1 << 20;  // what divides is a double
+  if (!few_can(n, o.rounding) || o.correction >= n || o.correction < -most) return false;
+  const cpu::ieee_environment environment;
+  return kernels().few_squares[sizeof(T) == 8][Root](x, n, static_cast<double>(n * (n - o.correction)), out);
+}
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const var<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  return few_spread<false, T>(r, x[0], n, out);
+}
+template <class T>
+  requires(std::same_as<T, float> || std::same_as<T, double>)
+bool few_hot(const std_dev<T, true>& r, const void* const* x, std::int64_t n, void* out) {
+  return few_spread<true, T>(r, x[0], n, out);
 }
 
 }  // namespace wf::reductions

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of few elements have ways of their own (src/cpu/short_sum.hpp, src/cpu/simd/few.hpp, few_exact.hpp): here against the superaccumulator, on every target.
+// Sums, means and moments of few elements have ways of their own (src/cpu/short_sum.hpp, src/cpu/simd/few.hpp, few_exact.hpp, few_moments.hpp): here
+// against the superaccumulator, on every target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,6 +115,112 @@ std::vector<T> awkward(std::mt19937_64& random) {
   return x;
 }
 
+/// Numbers for moments: those of above, and what cancels in a variance, ends in a tie, or comes out exactly.
+template <class T>
+std::vector<T> for_moments(std::mt19937_64& random) {
+  std::vector<T> x = random() % 2 == 0 ? awkward<T>(random) : few<T>(static_cast<std::int64_t>(1 + random() % 40), std::vector<int>{1, 8, 44, 48, 90}[random() % 5], random);
+  if (random() % 4 != 0) x.resize(std::min<std::size_t>(x.size(), 1 + random() % 34));
+  const auto kind = random() % 6;
+  const double offset = std::ldexp(1, static_cast<int>(random() % 40));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (kind == 0) x[i] = static_cast<T>(static_cast<double>(random() % 9) - 4);
+    if (kind == 1) x[i] = static_cast<T>(offset + static_cast<double>(random() >> 11) * 0x1p-53);
+    if (kind == 2) x[i] = x[0];
+    if (kind == 3 && random() % 4 == 0) x[i] = static_cast<T>(static_cast<double>(x[i]) * std::ldexp(1, -static_cast<int>(random() % 60)));
+  }
+  return x;
+}
+
+/// Means, sums of squares and variances, with settings and without.
+template <class T>
+void check_moments() {
+  using f = exact::format<T>;
+  std::mt19937_64 random(23);
+  for (int k = 0; k < trials(40e3); ++k) {
+    const std::vector<T> x = for_moments<T>(random);
+    auto sum = exact::sum_state<T>::identity();
+    auto squares = exact::squares_state<T>::identity();
+    auto moments = exact::moments_state<T>::identity();
+    for (const T v : x) {
+      sum.add(v);
+      squares.add(v);
+      moments.add(v);
+    }
+    const auto same = [&](const char* what, T got, T want) { ASSERT_EQ(f::to_bits(got), f::to_bits(want)) << what << " of " << x.size() << " elements, case " << k; };
+    constexpr rounding modes[] = {rounding::nearest, rounding::down, rounding::up, rounding::zero, rounding::away};
+    const rounding mode = modes[k % 3 == 0 ? random() % 5 : 0];
+    const std::int64_t corrections[] = {0, 1, -3, static_cast<std::int64_t>(x.size()), static_cast<std::int64_t>(x.size()) - 1};
+    const std::int64_t less = corrections[random() % 5];
+    const context c{.rounding = mode};
+    const correction by{less};
+    same("mean", wf::mean(x, c), exact::mean<T>(sum, mode));
+    same("sum of squares", wf::sum_of_squares(x, c), squares.template value<T>(mode));
+    same("norm", wf::norm(x, c), squares.template norm<T>(mode));
+    same("var", wf::var(x, c, by), moments.template var<T>(less, mode));
+    same("std", wf::std_dev(x, c, by), moments.template std<T>(less, mode));
+    same("mean, without settings,", wf::mean(x), exact::mean<T>(sum, rounding::nearest));
+    same("sum of squares, without settings,", wf::sum_of_squares(x), squares.template value<T>());
+    same("norm, without settings,", wf::norm(x), squares.template norm<T>());
+    same("var, without settings,", wf::var(x), moments.template var<T>(0, rounding::nearest));
+    same("std, without settings,", wf::std_dev(x), moments.template std<T>(0, rounding::nearest));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+TEST(short_moments, of_f64) { for_each_target(check_moments<double>); }
+TEST(short_moments, of_f32) { for_each_target(check_moments<float>); }
+
+/// Sums halfway between two doubles but for the last place of a number that is far smaller: what two-sums lose of them has more bits than a double.
+TEST(short_moments, that_are_nearly_ties) {
+  using f = exact::format<double>;
+  for_each_target([] {
+    std::mt19937_64 random(25);
+    for (int k = 0; k < trials(20e3); ++k) {
+      const std::size_t n = std::size_t{4} << random() % 4;
+      std::vector<double> x;
+      std::uint64_t units = 0;  // each is 2^-52
+      for (std::size_t i = 2; i < n; ++i) {
+        x.push_back(1 + static_cast<double>(random() >> 13) * 0x1p-51);
+        units += static_cast<std::uint64_t>(x.back() * 0x1p52);
+      }
+      const std::uint64_t last_place = std::uint64_t{1} << (63 - __builtin_clzll(units) - 52);
+      x[0] += (static_cast<double>(last_place) / 2 - static_cast<double>(units % last_place)) * 0x1p-52;
+      const double small = std::ldexp(random() % 2 == 0 ? 1 : -1, -40 - static_cast<int>(random() % 25));
+      x.push_back(small * (1 + 0x1p-52));
+      x.push_back(-small);
+      std::shuffle(x.begin(), x.end(), random);
+      auto want = exact::sum_state<double>::identity();
+      for (const double v : x) want.add(v);
+      ASSERT_EQ(f::to_bits(wf::mean(x)), f::to_bits(exact::mean<double>(want, rounding::nearest))) << n << " elements, case " << k;
+      ASSERT_EQ(f::to_bits(wf::sum(x)), f::to_bits(want.value())) << n << " elements, case " << k;
+    }
+  });
+}
+
+/// Ordinary data have their answers at once: else all of the above would pass without it.
+template <class T>
+void check_found() {
+  std::mt19937_64 random(24);
+  std::normal_distribution<double> normal;
+  constexpr wf::options plain;
+  int found[5] = {}, all = 0;
+  for (std::int64_t n = 2; n <= 32; ++n)
+    for (int k = 0; k < 200; ++k, ++all) {
+      std::vector<T> x(static_cast<std::size_t>(n));
+      for (T& v : x) v = static_cast<T>(normal(random));
+      const void* const elements[] = {x.data(), nullptr};
+      T out;
+      int j = 0;
+      for (const op o : {op::mean, op::sum_of_squares, op::norm2, op::var, op::std_dev})
+        found[j++] += builtin(o, dtype_of<T>, accuracy::exact).few_run(&plain, elements, n, &out);
+    }
+  EXPECT_EQ(found[0], all);  // ties, too
+  for (int j = 1; j < 5; ++j) EXPECT_GE(found[j], all - all / 50) << j;  // the roots of two numbers' variances are ties now and then
+}
+TEST(short_moments, are_found) {
+  for_each_target(check_found<double>);
+  for_each_target(check_found<float>);
+}
+
 /// As above under each mode of the processor, which stays as it is, with its flags.
 template <class T>
 void check_environments() {
@@ -122,7 +229,13 @@ void check_environments() {
   for (int k = 0; k < trials(40e3); ++k) {
     const std::vector<T> x = awkward<T>(random);
     auto want = exact::sum_state<T>::identity();
-    for (const T v : x) want.add(v);
+    auto squares = exact::squares_state<T>::identity();
+    auto moments = exact::moments_state<T>::identity();
+    for (const T v : x) {
+      want.add(v);
+      squares.add(v);
+      moments.add(v);
+    }
     const auto bits = f::to_bits(want.value());
     constexpr int modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
     std::feclearexcept(FE_ALL_EXCEPT);
@@ -136,7 +249,7 @@ void check_environments() {
       continue;
     }
 #endif
-    const T got = wf::sum(x);
+    const T got = wf::sum(x), mean = wf::mean(x), norm = wf::norm(x), spread = wf::std_dev(x);
 #if defined(__SSE2__)
     const unsigned left = _mm_getcsr();
     _mm_setcsr(saved);
@@ -144,6 +257,9 @@ void check_environments() {
     const int raised = std::fetestexcept(FE_ALL_EXCEPT);
     std::fesetround(FE_TONEAREST);
     ASSERT_EQ(f::to_bits(got), bits) << x.size() << " elements, case " << k;
+    ASSERT_EQ(f::to_bits(mean), f::to_bits(exact::mean<T>(want, rounding::nearest))) << x.size() << " elements, case " << k;
+    ASSERT_EQ(f::to_bits(norm), f::to_bits(squares.norm())) << x.size() << " elements, case " << k;
+    ASSERT_EQ(f::to_bits(spread), f::to_bits(moments.std())) << x.size() << " elements, case " << k;
     ASSERT_EQ(raised, 0) << x.size() << " elements, case " << k;
 #if defined(__SSE2__)
     ASSERT_EQ(left, set) << x.size() << " elements, case " << k;

@@ -499,22 +499,35 @@ void check_sums_of_rows() {
 TEST(sums_of_rows, f32) { check_sums_of_rows<float>(); }
 TEST(sums_of_rows, f64) { check_sums_of_rows<double>(); }
 
-/// Rows whose elements lie apart, also backwards, are copied before they are added up.
+/// Rows whose elements lie apart, also backwards. Those in every second place are read there, also long ones where there are many; others are copied first.
 template <class T>
 void check_rows_with_gaps() {
   generator random(draw() + 47);
+  std::normal_distribution<double> normal;
   for_each_target([&] {
-    for (int k = 0; k < trials(120); ++k) {
-      const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), n = 30 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 300)),
-                         step = 1 + static_cast<std::int64_t>(random() % 3), stride = (n - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
+    for (int k = 0; k < trials(160); ++k) {
+      const bool is_long = k % 16 == 1;
+      const std::int64_t rows = is_long ? 64 + static_cast<std::int64_t>(random() % 4) : 1 + static_cast<std::int64_t>(random() % 90),
+                         n = is_long ? 4090 + static_cast<std::int64_t>(random() % 9000) : 25 + static_cast<std::int64_t>(random() % (k % 10 == 0 ? 4200 : 300)),
+                         step = is_long || k % 2 == 0 ? 2 : 1 + static_cast<std::int64_t>(random() % 3), stride = (n - 1) * step + 1 + static_cast<std::int64_t>(random() % 2);
       const bool backwards = random() % 3 == 0;
       std::vector<T> all(static_cast<std::size_t>(rows * stride - (stride - (n - 1) * step - 1)));  // nothing lies behind the last element
-      for (T& v : all) v = static_cast<T>(static_cast<double>(random() % 2001) / 8 - 125);
+      const auto kind = random() % 3;
+      for (T& v : all) v = kind == 0 && std::is_floating_point_v<T> ? static_cast<T>(normal(random)) : static_cast<T>(static_cast<double>(random() % 2001) / 8 - (std::is_unsigned_v<T> ? 0 : 125));
+      if constexpr (std::is_floating_point_v<T>) {  // a row that is unlike the others, at any place of it
+        const std::int64_t row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(rows)) * stride;
+        constexpr T odd[] = {T(0x1p60), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(), T(0x1p-60), std::numeric_limits<T>::denorm_min()};
+        if (kind == 1) all[static_cast<std::size_t>(row + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)) * step)] = odd[random() % 5];
+        if (kind == 2)
+          for (std::int64_t j = 0; j < n; ++j) all[static_cast<std::size_t>(row + j * step)] = j + 1 < n || k % 4 < 2 ? -T(0) : T(0);
+      }
       const wf::view<const T> matrix{all.data() + (backwards ? (n - 1) * step : 0), {rows, n}, {stride, backwards ? -step : step}};
       const auto sums = wf::sum(matrix, wf::axis{1});
       const auto means = wf::mean(matrix, wf::axis{1});
+      const auto magnitudes = wf::norm1(matrix, wf::axis{1});
       const auto norms = wf::norm2(matrix, wf::axis{1});
       const auto variances = wf::var(matrix, wf::axis{1});
+      const auto least = wf::min(matrix, wf::axis{1});
       const auto most = wf::max(matrix, wf::axis{1});
       for (std::int64_t i = 0; i < rows; ++i) {
         std::vector<T> row;
@@ -522,8 +535,10 @@ void check_rows_with_gaps() {
         const auto at = static_cast<std::size_t>(i);
         expect_same(sums[at], wf::sum(row), "sum", i);
         expect_same(means[at], wf::mean(row), "mean", i);
+        expect_same(magnitudes[at], wf::norm1(row), "norm1", i);
         expect_same(norms[at], wf::norm2(row), "norm2", i);
         expect_same(variances[at], wf::var(row), "var", i);
+        expect_same(least[at], wf::min(row), "min", i);
         expect_same(most[at], wf::max(row), "max", i);
       }
       if (testing::Test::HasFailure()) return;
@@ -534,6 +549,9 @@ TEST(rows_with_gaps, f32) { check_rows_with_gaps<float>(); }
 TEST(rows_with_gaps, f64) { check_rows_with_gaps<double>(); }
 TEST(rows_with_gaps, i16) { check_rows_with_gaps<std::int16_t>(); }
 TEST(rows_with_gaps, i32) { check_rows_with_gaps<std::int32_t>(); }
+TEST(rows_with_gaps, u32) { check_rows_with_gaps<std::uint32_t>(); }
+TEST(rows_with_gaps, i64) { check_rows_with_gaps<std::int64_t>(); }
+TEST(rows_with_gaps, u64) { check_rows_with_gaps<std::uint64_t>(); }
 
 /// Columns whose answers lie apart, also backwards, are copied some rows at a time.
 template <class T>
@@ -593,7 +611,10 @@ TEST(rows_with_gaps, are_told_to_callers) {
     EXPECT_TRUE(told(o, dtype::f32, 5, 65, 1000, 8));
     EXPECT_TRUE(told(o, dtype::f32, 5, 65, 1000, -8));
     EXPECT_TRUE(told(o, dtype::i32, 5, 4096, 100000, 8));
-    EXPECT_FALSE(told(o, dtype::f32, 5, 4097, 100000, 8)) << "longer than the kernels of rows take";
+    EXPECT_FALSE(told(o, dtype::f32, 5, 4097, 100000, 8)) << "longer than the kernels of rows take, and few";
+    EXPECT_TRUE(told(o, dtype::f32, 64, 4097, 100000, 8));
+    EXPECT_FALSE(told(o, dtype::f32, 64, 4097, 100000, 12)) << "not every second element";
+    EXPECT_FALSE(told(o, dtype::i16, 64, 4097, 100000, 4)) << "no kernel of those";
     EXPECT_FALSE(told(o, dtype::f32, 5, 20, 1000, 8)) << "turned into columns";
     EXPECT_FALSE(told(o, dtype::f32, 5, 65, 1000, 4)) << "no gaps";
     EXPECT_FALSE(told(o, dtype::f32, 5, 65, 8, 1000)) << "answers side by side, and few";

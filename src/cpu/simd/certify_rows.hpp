@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file certify_rows.hpp
-/// Sums of rows without gaps with what they lost, a vector of rows at a time.
+/// Sums of rows with what they lost, a vector of rows at a time. Elements lie side by side, or in every second place.
 #pragma once
 
 #include "column_sums.hpp"
@@ -20,12 +20,67 @@ WF_INLINE f64s load_some(const void* p, std::int64_t some) {
 #endif
 }
 
+/// The elements in the even places of two vectors, or those in the odd ones, in an order that a shuffle of each half gives.
+template <bool Odd>
+WF_INLINE f64s every_second_of(f64s a, f64s b) {
+#if defined(__AVX512F__)
+  if constexpr (Odd) return _mm512_maskz_unpackhi_pd(0xff, a, b);
+  else return _mm512_maskz_unpacklo_pd(0xff, a, b);
+#elif defined(__AVX2__)
+  if constexpr (Odd) return _mm256_unpackhi_pd(a, b);
+  else return _mm256_unpacklo_pd(a, b);
+#else
+  return __builtin_shufflevector(a, b, Odd, 2 + Odd);
+#endif
+}
+template <bool Odd>
+WF_INLINE f32s every_second_of(f32s a, f32s b) {
+  [[maybe_unused]] constexpr int places = Odd ? 0xdd : 0x88;
+#if defined(__AVX512F__)
+  return _mm512_maskz_shuffle_ps(0xffff, a, b, places);
+#elif defined(__AVX2__)
+  return _mm256_shuffle_ps(a, b, places);
+#else
+  return __builtin_shufflevector(a, b, Odd, 2 + Odd, 4 + Odd, 6 + Odd);
+#endif
+}
+
+/// A vector of a row, from its first element on, of which the next one is `Apart` places behind. Where that is 2, the row has an element behind them, too.
+template <class V, int Apart>
+WF_INLINE V load_of_row(const unsigned char* p) {
+  if constexpr (Apart == 1) {
+    return load<V>(p);
+  } else {
+    using F = std::conditional_t<sizeof(V{}[0]) == 8, f64s, f32s>;
+    return (V)every_second_of<false>(load<F>(p), load<F>(p + width));
+  }
+}
+/// The last vector of a row that has as many elements, none left out.
+template <class V, int Apart>
+WF_INLINE V load_end_of_row(const unsigned char* last) {
+  constexpr std::int64_t size = sizeof(V{}[0]);
+  if constexpr (Apart == 1) {
+    return load<V>(last + size - width);
+  } else {
+    using F = std::conditional_t<size == 8, f64s, f32s>;
+    return (V)every_second_of<true>(load<F>(last + size - 2 * width), load<F>(last + size - width));
+  }
+}
+template <int Apart>
+WF_INLINE void prefetch_lines_of(const unsigned char* p) {
+  prefetch(p);
+  if constexpr (Apart == 2) prefetch(p + width);
+}
+/// How many elements are read by whole vectors, since nothing is read behind the last element.
+template <int Apart>
+WF_INLINE std::int64_t whole_of_row(std::int64_t n, std::int64_t per) { return (Apart == 1 ? n : n - 1) / per * per; }
+
 /// Is every one of n elements -0, or zero?
 template <class T>
-bool all_negative(const unsigned char* p, std::int64_t n, bool& zeros) {
+bool all_negative(const unsigned char* p, std::int64_t n, std::int64_t apart, bool& zeros) {
   bool negative = true;
   zeros = true;
-  for (std::int64_t j = 0; j < n && zeros; ++j, p += sizeof(T)) {
+  for (std::int64_t j = 0; j < n && zeros; ++j, p += apart * static_cast<std::int64_t>(sizeof(T))) {
     T v;
     __builtin_memcpy(&v, p, sizeof v);
     if constexpr (std::is_floating_point_v<T>) {
@@ -39,19 +94,44 @@ bool all_negative(const unsigned char* p, std::int64_t n, bool& zeros) {
   return negative && zeros;
 }
 
-/// Rows of n <= most_of_row elements without gaps, a row `stride` bytes after the one before: their sums s + c, and what is lost. There is room for
-/// whole vectors. With one anchor for all rows, as long as it serves.
-template <bool Absolute>
+/// The last `some` elements before `end`, in the last lanes, and zeros; all of the vector's bytes are there.
+template <class V>
+WF_INLINE V load_last(const unsigned char* end, std::int64_t some) {
+  alignas(64) static constexpr struct mask {
+    unsigned char bytes[2 * sizeof(V)] = {};
+    constexpr mask() {
+      for (std::size_t k = sizeof(V); k < sizeof bytes; ++k) bytes[k] = 0xff;
+    }
+  } all;
+  using bytes = vec<std::uint8_t, sizeof(V)>;
+  return (V)(load<bytes>(end - sizeof(V)) & load<bytes>(all.bytes + some * static_cast<std::int64_t>(sizeof(V{}[0]))));
+}
+/// The last `some` elements of a row in every second place, and zeros; the row has as many elements as a vector.
+template <class V>
+WF_INLINE V load_last_of_second(const unsigned char* last, std::int64_t some) {
+  constexpr std::int64_t size = sizeof(V{}[0]), per = width / size;
+  const auto* const end = last + size;
+  const std::int64_t places = 2 * some;
+  return every_second_of<true>(load_last<V>(end - width, places > per ? places - per : 0), load_last<V>(end, places < per ? places : per));
+}
+
+/// Rows of n <= most_of_row elements, `Apart` places from one to the next, a row `stride` bytes after the one before: their sums s + c, and what is lost.
+/// There is room for whole vectors. With one anchor for all rows, as long as it serves.
+template <bool Absolute, int Apart>
 void certify_wide_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
-  constexpr std::int64_t size = sizeof(double);
-  const std::int64_t whole = n / step * step, tail = n - whole;
+  constexpr std::int64_t size = Apart * sizeof(double);
+  const std::int64_t whole = whole_of_row<Apart>(n, step), tail = n - whole;
   const auto read = [&](const unsigned char* p) __attribute__((always_inline)) {
-    prefetch(p);
-    return load<f64s>(p);
+    prefetch_lines_of<Apart>(p);
+    return load_of_row<f64s, Apart>(p);
+  };
+  const auto read_tail = [&](const unsigned char* row) __attribute__((always_inline)) {
+    if constexpr (Apart == 1) return load_some(row + whole * size, tail);
+    else return load_last_of_second<f64s>(row + (n - 1) * size, tail);
   };
   f64s anchor{};
   const auto anchor_of = [&](const unsigned char* row) __attribute__((always_inline)) {
-    f64s greatest = abs(load_some(row + whole * size, tail));
+    f64s greatest = abs(read_tail(row));
     for (std::int64_t i = 0; i < whole; i += step) greatest = max(abs(read(row + i * size)), greatest);
     double most = 0;
     for (int k = 0; k < step; ++k) most = greatest[k] > most ? greatest[k] : most;
@@ -76,12 +156,12 @@ void certify_wide_rows(const void* x, std::int64_t stride, std::int64_t rows, st
         b.begin(anchor);
         const auto add = [&](anchored_sums& to, f64s v) __attribute__((always_inline)) { to.add(Absolute ? abs(v) : v, anchor); };
         std::int64_t j = 0;
-        for (; j + 2 * step <= n; j += 2 * step) {
+        for (; j + 2 * step <= whole; j += 2 * step) {
           add(a, read(row + j * size));
           add(b, read(row + (j + step) * size));
         }
         if (j < whole) add(a, read(row + j * size));
-        if (tail != 0) add(b, load_some(row + whole * size, tail));
+        if (tail != 0) add(b, read_tail(row));
         const f64s sum = (a.t - anchor) + (b.t - anchor);
         // Eight such lanes have no more than 53 bits.
         const i64s fits = ~(a.has_left() | b.has_left()) & (i64s)(abs(sum) <= anchor * 0.125);
@@ -101,7 +181,7 @@ void certify_wide_rows(const void* x, std::int64_t stride, std::int64_t rows, st
       for (int k = 0; k < here; ++k) {
         if (zero[k] == 0) continue;
         bool zeros = false;
-        sum[k] = all_negative<double>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, zeros) && !Absolute ? -0.0 : 0.0;
+        sum[k] = all_negative<double>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, Apart, zeros) && !Absolute ? -0.0 : 0.0;
         if (zeros) off[k] = 0;
       }
     }
@@ -112,19 +192,7 @@ void certify_wide_rows(const void* x, std::int64_t stride, std::int64_t rows, st
   }
 }
 
-/// The last `some` elements before `end`, in the last lanes, and zeros; all of the vector's bytes are there.
-template <class V>
-WF_INLINE V load_last(const unsigned char* end, std::int64_t some) {
-  alignas(64) static constexpr struct mask {
-    unsigned char bytes[2 * sizeof(V)] = {};
-    constexpr mask() {
-      for (std::size_t k = sizeof(V); k < sizeof bytes; ++k) bytes[k] = 0xff;
-    }
-  } all;
-  using bytes = vec<std::uint8_t, sizeof(V)>;
-  return (V)(load<bytes>(end - sizeof(V)) & load<bytes>(all.bytes + some * static_cast<std::int64_t>(sizeof(V{}[0]))));
-}
-/// The same of a row that may be shorter, in the first lanes then.
+/// The same as load_last of a row that may be shorter, in the first lanes then.
 template <class V>
 WF_INLINE V load_left(const unsigned char* row, std::int64_t n, std::int64_t left) {
   constexpr std::int64_t size = sizeof(V{}[0]);
@@ -156,21 +224,23 @@ WF_INLINE f32s widened(halves_of_f32s v) {
 }
 
 /// The same of f32, and of what is widened to that.
-template <class T, bool Absolute>
+template <class T, bool Absolute, int Apart>
 void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
   constexpr bool half = !std::is_same_v<T, float>;
-  constexpr std::int64_t size = half ? 2 : 4;
+  static_assert(!half || Apart == 1);
+  constexpr std::int64_t size = Apart * (half ? 2 : 4);
   constexpr int per = lanes<float>;
   const f64s one = unknown_one();
-  const std::int64_t whole = n / per * per, tail = n - whole;
+  const std::int64_t whole = whole_of_row<Apart>(n, per), tail = n - whole;
   const auto read = [&](const unsigned char* p) __attribute__((always_inline)) {
-    prefetch(p);
+    prefetch_lines_of<Apart>(p);
     if constexpr (half) return widened<T>(load<halves_of_f32s>(p));
-    else return load<f32s>(p);
+    else return load_of_row<f32s, Apart>(p);
   };
   const auto read_tail = [&](const unsigned char* row) __attribute__((always_inline)) {
     if constexpr (half) return widened<T>(load_left<halves_of_f32s>(row, n, tail));
-    else return load_left<f32s>(row, n, tail);
+    else if constexpr (Apart == 1) return load_left<f32s>(row, n, tail);
+    else return load_last_of_second<f32s>(row + (n - 1) * size, tail);
   };
   for (std::int64_t i = 0; i < rows; i += step) {
     narrow_sums::row all[step];
@@ -180,7 +250,7 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
       narrow_sums a, b;
       const auto add = [&](narrow_sums& to, f32s v) __attribute__((always_inline)) { to.add(Absolute ? abs(v) : v, one); };
       std::int64_t j = 0;
-      for (; j + 2 * per <= n; j += 2 * per) {
+      for (; j + 2 * per <= whole; j += 2 * per) {
         add(a, read(row + j * size));
         add(b, read(row + (j + per) * size));
       }
@@ -194,7 +264,7 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
       for (int k = 0; k < here; ++k) {
         if (zero[k] == 0) continue;
         bool zeros = false;
-        sum[k] = all_negative<std::conditional_t<half, std::uint16_t, float>>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, zeros) && !Absolute ? -0.0 : 0.0;
+        sum[k] = all_negative<std::conditional_t<half, std::uint16_t, float>>(static_cast<const unsigned char*>(x) + (i + k) * stride, n, Apart, zeros) && !Absolute ? -0.0 : 0.0;
       }
     }
     store(s + i, sum);
@@ -202,10 +272,10 @@ void certify_narrow_rows(const void* x, std::int64_t stride, std::int64_t rows, 
     store(lost + i, off);
   }
 }
-template <class T, bool Absolute>
+template <class T, bool Absolute, int Apart = 1>
 void certify_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, double* s, double* c, double* lost) {
-  if constexpr (sizeof(T) == 8) certify_wide_rows<Absolute>(x, stride, rows, n, s, c, lost);
-  else certify_narrow_rows<T, Absolute>(x, stride, rows, n, s, c, lost);
+  if constexpr (sizeof(T) == 8) certify_wide_rows<Absolute, Apart>(x, stride, rows, n, s, c, lost);
+  else certify_narrow_rows<T, Absolute, Apart>(x, stride, rows, n, s, c, lost);
 }
 
 }  // namespace wf::cpu::WF_TARGET

@@ -3,6 +3,7 @@
 /// The least and greatest keys: of columns, and of rows without gaps; and the elements of these.
 #pragma once
 
+#include "certify_rows.hpp"
 #include "keys.hpp"
 #include "walk_columns.hpp"
 
@@ -131,22 +132,24 @@ void extreme_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   }
 }
 
-/// The least and greatest keys of rows of n > 0 elements without gaps, a row `stride` bytes after the one before.
-template <class L>
+/// The least and greatest keys of rows of n > 0 elements, `Apart` places from one to the next, a row `stride` bytes after the one before. Where that is 2,
+/// a row has as many elements as a vector.
+template <class L, int Apart = 1>
 void extreme_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, void* least, void* greatest) {
   using T = typename L::element;
   using V = vec<T>;
-  constexpr std::int64_t size = sizeof(T), per = lanes<T>;
+  constexpr std::int64_t size = Apart * sizeof(T), per = lanes<T>;
+  const std::int64_t whole = whole_of_row<Apart>(n, per);
   const auto* row = static_cast<const unsigned char*>(x);
   for (std::int64_t i = 0; i < rows; ++i, row += stride) {
     V low[2], high[2];
     const auto look = [&](const unsigned char* p, int k) __attribute__((always_inline)) {
-      prefetch(p);
-      const V key = key_of<L>(load<V>(p));
+      prefetch_lines_of<Apart>(p);
+      const V key = key_of<L>(load_of_row<V, Apart>(p));
       low[k] = lesser_of(key, low[k]);
       high[k] = greater_of(key, high[k]);
     };
-    if (n < per) {
+    if (Apart == 1 && n < per) {
       T first;
       __builtin_memcpy(&first, row, sizeof first);
       V v = all_lanes<V>(first);
@@ -154,14 +157,15 @@ void extreme_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
       low[0] = high[0] = key_of<L>(v);
     } else {
       // The last vectors may have some elements twice.
-      low[0] = high[0] = key_of<L>(load<V>(row));
-      low[1] = high[1] = key_of<L>(load<V>(row + (n - per) * size));
-      std::int64_t j = per;
-      for (; j + 2 * per <= n; j += 2 * per) {
+      low[1] = high[1] = key_of<L>(load_end_of_row<V, Apart>(row + (n - 1) * size));
+      low[0] = low[1];
+      high[0] = high[1];
+      std::int64_t j = 0;
+      for (; j + 2 * per <= whole; j += 2 * per) {
         look(row + j * size, 0);
         look(row + (j + per) * size, 1);
       }
-      if (j + per <= n) look(row + j * size, 0);
+      if (j < whole) look(row + j * size, 0);
       low[0] = lesser_of(low[0], low[1]);
       high[0] = greater_of(high[0], high[1]);
     }

@@ -27,8 +27,8 @@ void integer_columns(const void* x, std::int64_t stride, std::int64_t rows, std:
   });
 }
 
-/// Sums mod 2^64 of rows of n <= most_of_row integers without gaps, a row `stride` bytes after the one before.
-template <class T>
+/// Sums mod 2^64 of rows of integers, n <= most_of_row of up to 16 bits, `Apart` places from one to the next, a row `stride` bytes after the one before.
+template <class T, int Apart = 1>
 void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::int64_t n, std::uint64_t* sums) {
 #if defined(__x86_64__)
   constexpr bool by_pairs = sizeof(T) <= 2;
@@ -40,7 +40,8 @@ void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
   constexpr std::int64_t size = sizeof(T), per = lanes<T>;
   constexpr bool is_signed = static_cast<T>(-1) < 0, flips = by_pairs && is_signed == (size == 1);  // sums of bytes have no sign, those of pairs have one
   constexpr auto flip = static_cast<narrow>(flips ? std::uint64_t{1} << (8 * size - 1) : 0);
-  const std::int64_t whole = n / per * per, taken = whole + (whole < n ? per : 0);
+  static_assert(Apart == 1 || size >= 4);
+  const std::int64_t whole = whole_of_row<Apart>(n, per), taken = whole + (whole < n ? per : 0);
   // Each signed byte is 2^7 too great, each pair without a sign 2^15 too small.
   const std::uint64_t off = static_cast<std::uint64_t>(taken) * flip * (size == 1 ? std::uint64_t{0} - 1 : 1);
   const auto* row = static_cast<const unsigned char*>(x);
@@ -70,14 +71,20 @@ void integer_rows(const void* x, std::int64_t stride, std::int64_t rows, std::in
       }
     };
     std::int64_t j = 0;
-    for (; j + 2 * per <= n; j += 2 * per) {
+    for (; j + 2 * per <= whole; j += 2 * per) {
+      const auto* const at = row + j * Apart * size;
       WF_UNROLL
-      for (int line = 0; line < 2 * width; line += 64) prefetch(row + j * size + line, 4096);
-      add(load<V>(row + j * size), 0);
-      add(load<V>(row + (j + per) * size), 1);
+      for (int line = 0; line < 2 * Apart * width; line += 64) prefetch(at + line, 4096);
+      add(load_of_row<V, Apart>(at), 0);
+      add(load_of_row<V, Apart>(at + Apart * width), 1);
     }
-    if (j < whole) add(load<V>(row + j * size), 0);
-    if (whole < n) add(load_left<V>(row, n, n - whole), 1);
+    if (j < whole) add(load_of_row<V, Apart>(row + j * Apart * size), 0);
+    if constexpr (Apart == 1) {
+      if (whole < n) add(load_left<V>(row, n, n - whole), 1);
+    } else {
+      using F = std::conditional_t<size == 8, f64s, f32s>;
+      add((V)load_last_of_second<F>(row + (n - 1) * Apart * size, n - whole), 1);
+    }
     u64s sum = all[0] + all[1];
     if constexpr (by_pairs && size == 2) {
       const i32s pairs = (i32s)all[0] + (i32s)all[1];

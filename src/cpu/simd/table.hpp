@@ -12,6 +12,7 @@
 #include "fast.hpp"
 #include "few.hpp"
 #include "few_exact.hpp"
+#include "few_moments.hpp"
 #include "integer_columns.hpp"
 #include "keys.hpp"
 #include "round_columns.hpp"
@@ -55,10 +56,14 @@ const kernel_table& table() {
 #undef WF_CERTIFY
       .certify_columns = {{certify_columns<f, false>, certify_columns<f, true>}, {certify_columns<d, false>, certify_columns<d, true>}},
       .sum_columns = {{sum_columns<f, false>, sum_columns<f, true>}, {sum_columns<d, false>, sum_columns<d, true>}},
-      .certify_rows = {{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
+      .certify_rows = {{{certify_rows<f, false>, certify_rows<f, true>}, {certify_rows<d, false>, certify_rows<d, true>}},
+                       {{certify_rows<f, false, 2>, certify_rows<f, true, 2>}, {certify_rows<d, false, 2>, certify_rows<d, true, 2>}}},
       .certify_half_rows = {{certify_rows<lane_f16, false>, certify_rows<lane_f16, true>}, {certify_rows<lane_bf16, false>, certify_rows<lane_bf16, true>}},
-      .integer_rows = WF_INTEGERS(integer_rows),
+      .integer_rows = {WF_INTEGERS(integer_rows),
+                       {{}, {}, integer_rows<std::int32_t, 2>, integer_rows<std::int64_t, 2>, {}, {}, integer_rows<std::uint32_t, 2>, integer_rows<std::uint64_t, 2>}},
       .few_sum = {few_sum<f>, few_sum<d>},
+      .few_mean = {few_mean<f>, few_mean<d>},
+      .few_squares = {{few_squares<f, false>, few_squares<f, true>}, {few_squares<d, false>, few_squares<d, true>}},
       .round_columns = {{round_columns<f, false>, round_columns<f, true>}, {round_columns<d, false>, round_columns<d, true>}},
 #define WF_SQUARES(type) {square_columns<type, false>, square_columns<type, true>}
 #define WF_WIDE_SQUARES(type) {integer_square_columns<type, false>, integer_square_columns<type, true>}
@@ -73,7 +78,9 @@ const kernel_table& table() {
       .exact_square_columns = {{square_columns<f, false, true>, square_columns<f, true, true>}, {exact_wide_square_columns<false>, exact_wide_square_columns<true>}},
       .round_squares = {{round_squares<f, false>, round_squares<f, true>}, {round_squares<d, false>, round_squares<d, true>}},
       .extreme_columns = WF_LANES(extreme_columns),
-      .extreme_rows = WF_LANES(extreme_rows),
+      .extreme_rows = {WF_LANES(extreme_rows),
+                       {{}, {}, extreme_rows<lane_type<std::int32_t>, 2>, extreme_rows<lane_type<std::int64_t>, 2>, {}, {}, extreme_rows<lane_type<std::uint32_t>, 2>,
+                        extreme_rows<lane_type<std::uint64_t>, 2>, {}, {}, extreme_rows<lane_f32, 2>, extreme_rows<lane_f64, 2>}},
       .elements_of_keys = WF_LANES(elements_of_keys),
       .integer_columns = WF_INTEGERS(integer_columns),
       .widen_half = {widen_half<lane_f16>, widen_half<lane_bf16>},

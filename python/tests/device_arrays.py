@@ -52,6 +52,11 @@ class Namespace:
 
     # What labels of a Reduction are sorted by.
     @staticmethod
+    def astype(x, dtype, *, copy):
+        assert not copy
+        return Cuda(x.x.astype(dtype))
+
+    @staticmethod
     def arange(n, *, device):
         return Cuda(np.arange(n), device=device)
 
@@ -295,6 +300,7 @@ class torch:
 
     @staticmethod
     def searchsorted(x, values):
+        assert x.dtype == values.dtype  # or PyTorch raises
         return Tensor(np.searchsorted(x.x, values.x))
 
 
@@ -360,7 +366,7 @@ class cupy:
     """What of CuPy's module is used of such."""
 
     ndarray = Ndarray
-    float64 = np.dtype("float64")
+    float64, int64 = np.dtype("float64"), np.dtype("int64")
 
     @staticmethod
     def empty(shape, dtype):

@@ -675,7 +675,7 @@ def indexes_of(x: Inputs, given: Any, what: str, most: int | None) -> Any:
     who = f"{x.asked.who}: {what}"
     if lies_on_gpu(given):
         found = array_of(given, x.stream, who)
-        if what == "labels":  # of other types than int64, or with gaps, they are copied on the stream of the call
+        if what == "labels":  # the call copies those that its kernels do not take
             if is_floating(found.dtype) or found.dtype >= BOOL or len(found.shape) != 1:
                 raise TypeError(f"{who} of type {NAMES[found.dtype]} in {len(found.shape)} dimensions; they are whole numbers in one")
         elif found.dtype not in (I64, I64 - 1) or len(found.shape) != 1 or not found.contiguous():

@@ -269,7 +269,7 @@ class torch:
 
     @staticmethod
     def where(chosen, a, b):
-        return Tensor(np.where(chosen.x, a.x, getattr(b, "x", b)))
+        return Tensor(np.where(chosen.x, a.x, np.asarray(getattr(b, "x", b)).astype(a.dtype)))
 
     @staticmethod
     def broadcast_to(x, shape):
@@ -382,7 +382,7 @@ class cupy:
 
     @staticmethod
     def where(chosen, a, b):
-        return Ndarray(None, None, np.where(chosen.x, a.x, b))
+        return Ndarray(None, None, np.where(chosen.x, a.x, np.asarray(b).astype(a.dtype)))
 
     @staticmethod
     def asarray(x):

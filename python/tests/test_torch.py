@@ -280,3 +280,15 @@ def test_rows_have_the_same_bits_in_every_batch(capsys):
     example["main"]()
     told = capsys.readouterr().out
     assert told.count("warpfold's: 0\n") == 2, told
+
+
+def test_subclasses_of_tensors_are_answered_by_tensors():
+    class Other(torch.Tensor):
+        pass
+    x = torch.arange(6.0).reshape(2, 3)
+    for given in (x.as_subclass(Other), torch.nn.Parameter(x, requires_grad=False), (-x.as_subclass(Other)) * -1):
+        the_same(wf.sum(given, axis=0), wf.sum(x, axis=0))
+        the_same(wf.mean_var(given)[1], wf.var(x))
+        out = torch.empty(3).as_subclass(Other)
+        assert wf.sum(given, axis=0, out=out) is out and out.tolist() == [3, 5, 7]
+    the_same(wf.sum_by_key(x[0], torch.tensor([2, 1, 2]).as_subclass(Other))[0], torch.tensor([1, 2]))

@@ -191,8 +191,6 @@ class _Cupy(_Library):
 
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         with self.there(labels, stream):
-            if labels.dtype != "int64":
-                labels = labels.astype("int64")
             order = self.module.argsort(labels)  # CuPy's is stable
             return order, self.module.searchsorted(labels[order], self.module.arange(count + 1))
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -196,10 +195,9 @@ def lies_on_gpu(x: Any) -> bool:
     return hasattr(kind, "__cuda_array_interface__") or (not hasattr(kind, "__array_interface__") and hasattr(x, "__cuda_array_interface__"))
 
 
-@functools.lru_cache(maxsize=256)
-def packages_of(kind: type) -> tuple[str, ...]:
+def packages_of(kind: type) -> list[str]:
     """The packages that a type and its bases are from: a caller's subclass of a library's array is the library's too."""
-    return tuple(dict.fromkeys(base.__module__.partition(".")[0] for base in kind.__mro__))
+    return [base.__module__.partition(".")[0] for base in kind.__mro__]
 
 
 def first_line(e: Exception) -> str:

@@ -184,9 +184,16 @@ def beside(x: Any, from_dlpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return give
 
 
+def is_torch_on_cpu(x: Any, packages: list[str]) -> bool:
+    """Whether a tensor of PyTorch's says that it is in the CPU's memory. Not by DLPack: PyTorch's compiler, which may trace this, ends where it meets its type of devices."""
+    return "torch" in packages and getattr(getattr(x, "device", None), "type", None) == "cpu"
+
+
 def lies_on_gpu(x: Any) -> bool:
     """Whether an array is in CUDA's own or managed memory, by DLPack's types of devices or its __cuda_array_interface__."""
     kind = type(x)
+    if is_torch_on_cpu(x, packages_of(kind)):
+        return False
     if hasattr(kind, "__dlpack_device__"):
         try:
             return int(x.__dlpack_device__()[0]) in (2, 13)
@@ -247,7 +254,7 @@ def take(x: Any, who: str) -> Source:
             return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         try:
-            device = int(x.__dlpack_device__()[0])
+            device = 1 if is_torch_on_cpu(x, packages) else int(x.__dlpack_device__()[0])
         except Exception as e:
             raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack_device__() says: {first_line(e)}") from None
         if device not in (1, 3):  # 3: pinned

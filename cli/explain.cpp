@@ -208,17 +208,17 @@ int run_explain(const explain_command& q) {
 void add_explain(CLI::App& app, run_state& state) {
   auto q = std::make_shared<explain_command>();
   CLI::App* command = app.add_subcommand(
-      "explain", "Why a rung is as fast as it is: counted, raced and drawn on simt, with or without a GPU");
+      "explain", "Why a rung is as fast as it is: its counters, races and drawings from simt, with or without a GPU");
   command->add_option("WHAT", q->rung,
                       "A rung, as tree_modulo or warp_leader/flat; transpose, overlap, precision; a kernel of your own: FILE.cu:KERNEL; or all that a "
                       "program of your own launches: FILE.cu");
   command->add_option("ARGS", q->program_arguments, "Arguments of a whole program FILE.cu")->allow_extra_args();
   command->add_option("--vs", q->versus, "Compare with this rung; a kernel of your own with another, FILE.cu:KERNEL, of the same arguments")
       ->option_text("RUNG");
-  command->add_option("--expect", q->expect, "For your own kernel: what the first array marked out: should hold")
+  command->add_option("--expect", q->expect, "For your own kernel: what its first output array (out: in --arg) should hold")
       ->check(CLI::Validator(check_file_name, ""))
       ->option_text("FILE.npy");
-  command->add_option("--tolerance", q->tolerance, "How far floats may be off what --expect says, as a part of it")
+  command->add_option("--tolerance", q->tolerance, "Relative difference from --expect that floats may have")
       ->check(CLI::Validator(check_tolerance, ""))
       ->capture_default_str();
   command->add_option("--n", q->n, "Elements: 1000, 64K, 2^16, 1e6; up to 2^26")->capture_default_str();
@@ -243,7 +243,7 @@ void add_explain(CLI::App& app, run_state& state) {
   command->add_option("--seed", q->seed, "Seed of your own kernel's arrays")->capture_default_str();
   command->add_option("--html", q->html, "Also write a page of its own, with drawings")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
   command->add_option("--svg", q->svg, "Also write the drawings alone, as one SVG file")->check(CLI::Validator(check_file_name, ""))->option_text("FILE");
-  command->add_option("--draw", q->kinds, "Write these drawings alone to --svg: values, banks, sectors, lanes")
+  command->add_option("--draw", q->kinds, "Write only these drawings to --svg: values, banks, sectors, lanes")
       ->option_text("KIND,…")
       ->delimiter(',')
       ->check(CLI::IsMember({"values", "banks", "sectors", "lanes"}))

@@ -131,7 +131,7 @@ void add_reduction(CLI::App& app, const reduction_command& what, run_state& stat
   c->footer(
       "Types: f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128 (complex of two f32, "
       "two f64).\n"
-      "Floats keep their type; sums and products of i8 to i64 and bool are i64, of u8 to u64 u64.");
+      "Answers of floats keep their type; those of integers are i64 or u64 (sums, products, dots), or f64 (means, variances, roots, logarithms).");
   c->callback([r, &what, &state] {
     check_usage(what, *r);
     run(what, *r, state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file explanation.hpp
-/// All that `warpfold explain` knows of one rung: what it counted, raced and drew.
+/// All that `warpfold explain` knows of one rung: its counters, races and drawings.
 #pragma once
 
 #include <ladder/ladder.hpp>

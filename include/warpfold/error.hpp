@@ -4,6 +4,10 @@
 /// be right). The library never prints and never aborts.
 #pragma once
 
+#if defined(__GNUC__) && !defined(__EXCEPTIONS) && !defined(__CUDACC_RTC__)
+#error "warpfold: its C++ headers report errors by exceptions, which -fno-exceptions turns off; leave that option out, or use the C interface, warpfold/warpfold.h"
+#endif
+
 #include <stdexcept>
 #include <string>
 

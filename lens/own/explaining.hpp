@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file explaining.hpp
-/// One launch that can be repeated, counted, raced and drawn: of a kernel alone, or within a program.
+/// One launch that can be repeated, counted, checked for races and drawn: of a kernel alone, or within a program.
 #pragma once
 
 #include <lens/explanation.hpp>

@@ -167,7 +167,7 @@ void of_rows(int o, int element, std::int64_t rows, std::int64_t n, std::uintptr
 }
 
 /// Variances by a correction that is no whole number: of states, for which the stream lends memory.
-void put_spreads(wf::request r, double fraction, int device, std::uintptr_t stream) {
+void put_spreads(wf::request r, double fraction, int device, std::uintptr_t stream, const device_array* labels) {
   const wf::state_form form = wf::form_of_states(r.what, r.element);
   const wf::exact::spread_question asked{fraction, r.options.rounding, r.what == wf::op::std_dev};
   r.context.accuracy = wf::accuracy::exact;
@@ -180,6 +180,7 @@ void put_spreads(wf::request r, double fraction, int device, std::uintptr_t stre
     r.out = machine.take(static_cast<std::size_t>(count) * form.bytes, t.place.stream());
     const auto give_back = [&](void* p) { machine.give_back(p, t.place.stream()); };
     const std::unique_ptr<void, decltype(give_back)> lent(r.out, give_back);
+    const wide_labels wide(r, labels, t.place);
     t.place.run(r);
     machine.fail(array_calls::spreads(static_cast<const std::int64_t*>(r.out), static_cast<std::int64_t>(form.bytes / 8), count, wf::detail::rows_of(form), r.element, asked,
                                       answers, t.place.stream()), wf::op_names[static_cast<int>(r.what)]);
@@ -375,27 +376,24 @@ NB_MODULE(WF_PYTHON_MODULE, m) {
           r.inputs.strides[1] = broadcast_strides(*y, r.inputs.shape);
         }
         using kinds = wf::partition::kinds;
-        const auto at = [&r](const device_array& indexes, kinds kind) {
-          r.by.kind = kind;
-          r.by.indexes = indexes.data;
-          r.by.index_bytes = static_cast<std::uint8_t>(wf::info(indexes.type).size);
-        };
         r.by.count = count;
         r.by.length = length;
         if (axes) {
           r.by.kind = kinds::axes;
           r.by.axes = *axes;
         } else if (offsets != nullptr) {
-          at(*offsets, kinds::segments);
+          r.by.kind = kinds::segments;
+          r.by.indexes = offsets->data;
+          r.by.index_bytes = static_cast<std::uint8_t>(wf::info(offsets->type).size);
         } else if (labels != nullptr) {
-          at(*labels, kinds::labels);
+          wide_labels::name(r.by, *labels);
         } else if (length > 0) {
           r.by.kind = kinds::equal_segments;
         }
         r.out = reinterpret_cast<void*>(out);
         if (states) r.wanted = wf::output::states;
-        if (fraction) put_spreads(r, *fraction, x.device, stream);
-        else put(r, x.device, stream);
+        if (fraction) put_spreads(r, *fraction, x.device, stream, labels);
+        else put(r, x.device, stream, labels);
       },
       nb::arg("op"), nb::arg("accuracy").none(), nb::arg("rounding").none(), nb::arg("correction"), nb::arg("x"), nb::arg("y").none(), nb::arg("shape").none(),
       nb::arg("axes").none(), nb::arg("offsets").none(), nb::arg("labels").none(), nb::arg("count"), nb::arg("length"), nb::arg("stream"), nb::arg("out"),

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 #include <nanobind/nanobind.h>
@@ -120,8 +121,51 @@ void in_turn(int device, std::uintptr_t stream, wf::op what, F f) {
   const std::lock_guard lock(t.one_at_a_time);
   f(t);
 }
-inline void put(const wf::request& r, int device, std::uintptr_t stream) {
-  in_turn(device, stream, r.what, [&r](const turn& t) { t.place.run(r); });
+
+/// A request's labels as its kernels take them, int64 without gaps. What is made of others is memory of the stream, given back in its order.
+class wide_labels {
+ public:
+  /// labels: those of the request; null: it has none.
+  wide_labels(wf::request& r, const device_array* labels, const wf::device_place& on) : on_(on) {
+    if (labels != nullptr && !are_wide(*labels)) widen(r, *labels);
+  }
+  wide_labels(const wide_labels&) = delete;
+  ~wide_labels() { give_back(); }
+
+  /// What a request says of labels before they are looked at.
+  static void name(wf::partition& by, const device_array& labels) {
+    by.kind = wf::partition::kinds::labels;
+    by.indexes = labels.data;
+    by.index_bytes = sizeof(std::int64_t);
+  }
+
+ private:
+  /// Those of uint64, too: no answer has a label from 2^63 on, nor a negative one.
+  static bool are_wide(const device_array& labels) {
+    return labels.size() == 0 || ((labels.type == wf::dtype::i64 || labels.type == wf::dtype::u64) && labels.contiguous());
+  }
+  void widen(wf::request& r, const device_array& labels) {
+    const wf::device_machine& machine = on_.machine();
+    r.by.indexes = made_ = machine.take(static_cast<std::size_t>(labels.size()) * sizeof(std::int64_t), on_.stream());
+    const int e = array_calls::widen_labels(labels.data, labels.type, labels.strides[0], labels.size(), static_cast<std::int64_t*>(made_), on_.stream());
+    if (e == 0) return;
+    give_back();  // no destructor comes after a constructor that throws
+    machine.fail(e, "labels");
+  }
+  void give_back() noexcept {
+    if (made_ != nullptr) on_.machine().give_back(std::exchange(made_, nullptr), on_.stream());
+  }
+
+  const wf::device_place& on_;
+  void* made_ = nullptr;
+};
+
+/// labels: null where the request has none.
+inline void put(wf::request r, int device, std::uintptr_t stream, const device_array* labels = nullptr) {
+  in_turn(device, stream, r.what, [&](const turn& t) {
+    const wide_labels wide(r, labels, t.place);
+    t.place.run(r);
+  });
 }
 
 }  // namespace wfpy

@@ -200,6 +200,7 @@ nb::object library::answers_of(const std::vector<wf::op>& ops, bool alone, const
   }
   in_turn(p.x.x.device, p.stream, ops[0], [&](const turn& t) {
     const wf::device_place& on = t.place;
+    const wide_labels wide(p.r, p.labels, on);
     for (const pass& one : passes) {
       p.r.what = one.what;
       p.r.out = one.part_size != 0 ? pairs.second : one.out;
@@ -276,13 +277,18 @@ bool library::read_parts(const asked& how, prepared& p) const {
     answers = (n - 1) / length + 1;
   } else {
     const device_array& at = p.indexes.x;
-    if (Py_TYPE(given) != Py_TYPE(p.object) || !read(given, p.indexes) || at.shape.size() != 1 || !at.contiguous() || at.device != p.x.x.device || p.indexes.stream != p.x.stream) return false;
-    if (at.type != wf::dtype::i64 && (at.type != wf::dtype::i32 || how.labels != nullptr)) return false;
-    if (how.labels != nullptr ? at.shape[0] != n : at.shape[0] == 0) return false;
-    if (how.labels == nullptr) answers = at.shape[0] - 1;
-    p.r.by.kind = how.labels != nullptr ? kinds::labels : kinds::segments;
-    p.r.by.indexes = at.data;
-    p.r.by.index_bytes = static_cast<std::uint8_t>(wf::info(at.type).size);
+    if (Py_TYPE(given) != Py_TYPE(p.object) || !read(given, p.indexes) || at.shape.size() != 1 || at.device != p.x.x.device || p.indexes.stream != p.x.stream) return false;
+    if (how.labels != nullptr) {
+      if (!wf::is_integer(at.type) || at.type == wf::dtype::boolean || at.shape[0] != n) return false;
+      wide_labels::name(p.r.by, at);
+      p.labels = &at;
+    } else {
+      if ((at.type != wf::dtype::i64 && at.type != wf::dtype::i32) || !at.contiguous() || at.shape[0] == 0) return false;
+      answers = at.shape[0] - 1;
+      p.r.by.kind = kinds::segments;
+      p.r.by.indexes = at.data;
+      p.r.by.index_bytes = static_cast<std::uint8_t>(wf::info(at.type).size);
+    }
     p.r.by.count = answers;
   }
   p.kept.push_back(answers);
@@ -308,6 +314,7 @@ nb::object library::answer_of(wf::op o, const asked& how, prepared& p) const {
   if (how.stream != Py_None) used(made.ptr(), how.stream);
   if (!p.widened && !p.cut) {
     in_turn(p.x.x.device, p.stream, o, [&p, o](const turn& t) {
+      const wide_labels wide(p.r, p.labels, t.place);
       t.place.run(p.r);
       settle(o, p, t, p.r.out);
     });

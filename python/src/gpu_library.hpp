@@ -81,6 +81,7 @@ struct library : device_call {
     std::vector<int> axes;
     wf::extents kept;
     wf::request r;
+    const device_array* labels = nullptr;       ///< null where the call has none
     std::optional<wf::dtype> widened, cut;  ///< elements are to be of the first, answers modulo less of the second
     place mask;
     std::vector<nb::object> held;  ///< arrays of the library's for as long as the call takes

@@ -52,6 +52,11 @@ class Namespace:
 
     # What labels of a Reduction are sorted by.
     @staticmethod
+    def astype(x, dtype, *, copy):
+        assert not copy
+        return Cuda(x.x.astype(dtype))
+
+    @staticmethod
     def arange(n, *, device):
         return Cuda(np.arange(n), device=device)
 
@@ -66,6 +71,7 @@ class Namespace:
 
     @staticmethod
     def searchsorted(x, values):
+        assert x.dtype == values.dtype  # the standard says nothing of two types
         return Cuda(np.searchsorted(x.x, values.x))
 
 
@@ -264,7 +270,7 @@ class torch:
 
     @staticmethod
     def where(chosen, a, b):
-        return Tensor(np.where(chosen.x, a.x, getattr(b, "x", b)))
+        return Tensor(np.where(chosen.x, a.x, np.asarray(getattr(b, "x", b)).astype(a.dtype)))
 
     @staticmethod
     def broadcast_to(x, shape):
@@ -295,6 +301,7 @@ class torch:
 
     @staticmethod
     def searchsorted(x, values):
+        assert x.dtype == values.dtype  # or PyTorch raises
         return Tensor(np.searchsorted(x.x, values.x))
 
 
@@ -360,7 +367,7 @@ class cupy:
     """What of CuPy's module is used of such."""
 
     ndarray = Ndarray
-    float64 = np.dtype("float64")
+    float64, int64 = np.dtype("float64"), np.dtype("int64")
 
     @staticmethod
     def empty(shape, dtype):
@@ -376,7 +383,7 @@ class cupy:
 
     @staticmethod
     def where(chosen, a, b):
-        return Ndarray(None, None, np.where(chosen.x, a.x, b))
+        return Ndarray(None, None, np.where(chosen.x, a.x, np.asarray(b).astype(a.dtype)))
 
     @staticmethod
     def asarray(x):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 import warpfold as wf
-from arrays import laid_out, same, with_axes
+from arrays import INTEGERS, laid_out, same, with_axes
 import device_arrays
 from device_arrays import Cuda, Interface, Ndarray, Tensor, host
 from warpfold import _core, _device, _general
@@ -142,7 +142,7 @@ def told(monkeypatch):
 
 
 def placed(kind, x):
-    return Tensor(x) if kind is Tensor else Ndarray(None, None, x)
+    return Ndarray(None, None, x) if kind is Ndarray else kind(x)
 
 
 @simt
@@ -429,6 +429,13 @@ def test_answers_of_a_wider_type_do_not_either(told, kind):
         wf.mean(placed(kind, y), dtype="int64")
 
 
+def label_views(labels):
+    """Labels as arrays of every type of integers: one beside the other, with gaps, backwards."""
+    for name in INTEGERS:
+        narrow = labels.astype(name)
+        yield from (narrow, np.repeat(narrow, 3)[1::3], narrow[::-1].copy()[::-1])
+
+
 @simt
 @pytest.mark.parametrize("kind", [Tensor, Ndarray])
 def test_segments_and_labels_do_not_either(told, kind):
@@ -448,6 +455,8 @@ def test_segments_and_labels_do_not_either(told, kind):
             for name in ("sum", "mean", "min"):
                 same(wf.reduce_by_label(name, there, placed(kind, labels), 11).x, wf.reduce_by_label(name, view, labels, 11))
             same(wf.sum_by_label(there, placed(kind, labels), 9, rounding="down").x, wf.sum_by_label(view, labels, 9, rounding="down"))
+            for others in label_views(labels):
+                same(wf.sum_by_label(there, placed(kind, others), 9).x, wf.sum_by_label(view, labels, 9))
     at, by = placed(kind, offsets), placed(kind, labels)
     for call in (lambda: wf.segment_sum(there, 0), lambda: wf.segment_sum(there, True), lambda: wf.segment_sum(there, offsets), lambda: wf.segment_sum(there, Cuda(offsets)),
                  lambda: wf.segment_sum(there, placed(kind, offsets[::-1])), lambda: wf.segment_sum(there, placed(kind, offsets * 1.0)), lambda: wf.segment_sum(there, placed(kind, offsets[:1])),
@@ -455,7 +464,8 @@ def test_segments_and_labels_do_not_either(told, kind):
                  lambda: wf.segment_sum(placed(kind, x[:0]), 3), lambda: wf.segment_sum(there, at, accuracy="fast", rounding="up"), lambda: wf.segment_sum(there, at, rounding="even"),
                  lambda: wf.segment_sum(there, 1 << 70), lambda: wf.segment_sum(there, at, stream=object()), lambda: wf.segment_reduce("var", there, at, correction=0.5),
                  lambda: wf.sum_by_label(there, by), lambda: wf.sum_by_label(there, by, 0), lambda: wf.sum_by_label(there, by, -1), lambda: wf.sum_by_label(there, by, 1 << 70),
-                 lambda: wf.sum_by_label(there, placed(kind, labels[1:]), 9), lambda: wf.sum_by_label(there, placed(kind, labels.astype(np.int32)), 9), lambda: wf.sum_by_label(there, labels, 9)):
+                 lambda: wf.sum_by_label(there, placed(kind, labels[1:]), 9), lambda: wf.sum_by_label(there, placed(kind, labels > 0), 9), lambda: wf.sum_by_label(there, placed(kind, labels * 1.0), 9),
+                 lambda: wf.sum_by_label(there, placed(kind, labels.reshape(7, 43)), 9), lambda: wf.sum_by_label(there, labels, 9)):
         with pytest.raises(told):
             call()
 
@@ -1186,6 +1196,39 @@ def test_dot_segments_labels_and_several():
 
 
 @simt
+@pytest.mark.parametrize("kind", [Tensor, Ndarray, Cuda, Interface])
+def test_labels_of_any_integers(kind, known):
+    """As the CPU takes them. Nobody looks at labels on a GPU: elements of those that are no answer's are left out."""
+    rng = np.random.default_rng(31)
+    x, labels, chosen = rng.standard_normal(700).astype(np.float32), rng.integers(0, 9, 700), rng.random(700) < 0.5
+    to = (lambda n, dtype: {"out": Interface(np.zeros(n, dtype))}) if kind is Interface else lambda n, dtype: {}
+    there = placed(kind, x)
+    for by in label_views(labels):
+        at = placed(kind, by)
+        same(host(wf.sum_by_label(there, at, 9, **to(9, np.float32))), wf.sum_by_label(x, labels, 9))
+        same(host(wf.reduce_by_label("argmax", there, at, 9, **to(9, np.int64))), wf.reduce_by_label("argmax", x, labels, 9))
+        same(host(wf.reduce_by_label("var", there, at, 9, correction=0.5, **to(9, np.float32))), wf.reduce_by_label("var", x, labels, 9, correction=0.5))
+        if kind in (Tensor, Ndarray):
+            for name in ("sum", "argmin"):  # with 256 answers every uint8 is one
+                same(host(wf.reduce_by_label(name, there, at, 256, where=placed(kind, chosen))), wf.reduce_by_label(name, x, labels, 256, where=chosen))
+    many = 70_000  # so that what is negative, and what is not, would be an answer's the other way round
+    for dtype, other in (("int8", -1), ("int16", -2**15), ("int32", -1), ("uint8", 255), ("uint16", 2**16 - 1), ("uint32", 2**32 - 1), ("uint64", 2**64 - 1), ("uint64", 2**63)):
+        by = labels.astype(dtype)
+        by[::3] = other
+        counts = np.array([0 <= int(label) < many for label in by])
+        at = placed(kind, by)
+        same(host(wf.sum_by_label(there, at, many, **to(many, np.float32))), wf.sum_by_label(x[counts], by[counts].astype(np.int64), many))
+        if kind in (Tensor, Ndarray):
+            chosen_too = chosen & counts
+            same(host(wf.reduce_by_label("max", there, at, many, where=placed(kind, chosen))), wf.reduce_by_label("max", x[chosen_too], by[chosen_too].astype(np.int64), many))
+    none = np.zeros(0, np.int32)
+    same(host(wf.sum_by_label(placed(kind, x[:0]), placed(kind, none), 3, **to(3, np.float32))), np.zeros(3, np.float32))
+    for wrong in (labels > 4, labels * 1.0, labels.reshape(7, 100)):
+        with pytest.raises(TypeError, match="whole numbers in one"):
+            wf.sum_by_label(there, placed(kind, wrong), 9, **to(9, np.float32))
+
+
+@simt
 @pytest.mark.parametrize(("call", "kind", "words"), [
     (lambda x: wf.sum(x, where=[True]), TypeError, r"sum\(x\[where\]\)"),
     (lambda x: wf.nansum(x), TypeError, "NaNs"),
@@ -1312,7 +1355,7 @@ def test_reductions_of_ones_own_by_segments_and_labels(own):
     same(total(Cuda(np.resize(x, 50_001))).x, np.asarray(total(np.resize(x, 50_001))))
     same(total(Cuda(x[:9000].reshape(90, 100)), axis=0).x, total(x[:9000].reshape(90, 100), axis=0))
     labels = rng.integers(0, 7, x.size) ** 2
-    for given in (labels, Cuda(labels), labels.astype(np.uint8)):
+    for given in (labels, labels.astype(np.uint8), *(Cuda(v) for v in label_views(labels))):
         same(wf.reduce_by_label(horner, Cuda(x), given, 40).x, wf.reduce_by_label(horner, x, labels, 40))
     same(wf.reduce_by_label(horner, Cuda(x), labels).x, wf.reduce_by_label(horner, x, labels))
     beyond = np.where(labels == 9, -1, np.where(labels == 16, 99, labels))  # nobody looks at those on the GPU: the elements are left out
@@ -1348,7 +1391,7 @@ def test_masks_of_reductions_of_ones_own(own, known, kind):
         out = placed(kind, np.zeros(11 if by is ends else -(-x.size // by), np.int64))
         assert wf.segment_reduce(horner, placed(kind, flat), by if isinstance(by, int) else placed(kind, by), where=placed(kind, mask), out=out) is out
         same(out.x, wf.segment_reduce(horner, flat, by, where=mask))
-    for given in (labels, placed(kind, labels)):
+    for given in (labels, placed(kind, labels), placed(kind, labels.astype(np.uint8)), placed(kind, np.repeat(labels.astype(np.int32), 2)[::2])):
         same(wf.reduce_by_label(horner, placed(kind, flat), given, 10, where=placed(kind, mask)).x, wf.reduce_by_label(horner, flat, labels, 10, where=mask))
     if kind is Ndarray:
         products = wf.Reduction(state="double", identity="0", lift="x * y", combine="a + b", inputs=2)

@@ -185,6 +185,27 @@ def test_pandas_columns():
     assert math.isnan(keys[1]) and sums.tolist() == [2.0, 1.0]
 
 
+def test_pandas_frames_of_one_column_and_subclasses():
+    """NaNs of NumPy's types are no nulls, whatever Arrow's protocol makes of them."""
+    pd = pytest.importorskip("pandas")
+
+    class Series(pd.Series):
+        pass
+
+    class Frame(pd.DataFrame):
+        pass
+    column, nulls = [1.5, math.nan, 9.0], pd.array([1, None, 3], dtype="Int64")
+    for x in (Series(column), pd.DataFrame({"a": column}), Frame({"a": column})):
+        assert math.isnan(wf.sum(x)) and wf.argmax(x) == 1 and wf.count(x) == 3 and wf.nansum(x) == 10.5
+        assert math.isnan(wf.ExactSum(x).value()) and wf.segment_sum(x, [0, 1, 3]).tolist()[0] == 1.5
+    for x in (Series(nulls), pd.DataFrame({"a": nulls}), Frame({"a": nulls})):
+        assert wf.sum(x) == 4 and wf.count(x) == 2
+    with pytest.raises(TypeError, match="^sum_by_label: labels with nulls"):
+        wf.sum_by_label([1.0, 2.0, 3.0], Series(nulls))
+    with pytest.raises(TypeError, match="of 2 columns"):
+        wf.sum(pd.DataFrame({"a": column, "b": column}))
+
+
 def test_the_callers_kind_of_array():
     xp = pytest.importorskip("array_api_strict")
     x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])

@@ -130,6 +130,9 @@ def test_corrections_that_are_fractions(x64):
                     found = jax.jit(lambda v: getattr(wfj, name)(v, axis=axis, correction=correction))(jnp.asarray(given))  # noqa: B023
                     the_same(found, getattr(wf, name)(given, axis=axis, correction=correction))
     assert jax.grad(lambda v: wfj.var(v, correction=0.5))(jnp.asarray([1.0, 3.0])).tolist() == [-2 / 1.5, 2 / 1.5]
+    for few in (2, 2.5, 3):  # elements for a variance
+        for f in (wfj.var, wfj.std):
+            assert np.isnan(jax.grad(lambda v: f(v, correction=few))(jnp.asarray([1.0, 3.0]))).all()  # noqa: B023
 
 
 def test_wrong_arguments():

@@ -280,3 +280,22 @@ def test_rows_have_the_same_bits_in_every_batch(capsys):
     example["main"]()
     told = capsys.readouterr().out
     assert told.count("warpfold's: 0\n") == 2, told
+
+
+def test_subclasses_of_tensors_are_answered_by_tensors():
+    class Other(torch.Tensor):
+        pass
+    x = torch.arange(6.0).reshape(2, 3)
+    for given in (x.as_subclass(Other), torch.nn.Parameter(x, requires_grad=False), (-x.as_subclass(Other)) * -1):
+        the_same(wf.sum(given, axis=0), wf.sum(x, axis=0))
+        the_same(wf.mean_var(given)[1], wf.var(x))
+        out = torch.empty(3).as_subclass(Other)
+        assert wf.sum(given, axis=0, out=out) is out and out.tolist() == [3, 5, 7]
+    the_same(wf.sum_by_key(x[0], torch.tensor([2, 1, 2]).as_subclass(Other))[0], torch.tensor([1, 2]))
+
+
+def test_the_packages_functions_inside_what_pytorch_compiles():
+    x, labels = torch.arange(6.0), torch.tensor([0, 1, 0, 1, 0, 1])
+    for f in (lambda v: wf.sum(v) * 2, lambda v: wf.max(v.reshape(2, 3), axis=0) + 1, lambda v: wf.sum_by_label(v, labels), lambda v: v * wf.ExactSum(v).value()):
+        torch._dynamo.reset()
+        the_same(torch.compile(f, backend="eager")(x), f(x))

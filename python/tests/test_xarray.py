@@ -115,3 +115,21 @@ def test_arrays_of_warpfolds_numpy_inside(name):
         gaps = xr.DataArray(wf.numpy.exact([1e16, np.nan, 1.0, -1e16]), dims="a")
         assert float(gaps.sum()) == 1.0 and float(gaps.sum(min_count=2)) == 1.0 and float(xr.concat([gaps, gaps], "a").fillna(0.5).sum()) == 3.0
         assert float(xr.DataArray(gaps.values, dims="a").sum()) == 0.0  # NumPy's own
+
+
+def test_subclasses_of_data_arrays():
+    class Other(xr.DataArray):
+        __slots__ = ()
+    assert wf.sum(Other([1.0, 2.0], dims="x", coords={"x": [3, 4]})) == 3
+
+
+def test_over_no_dimension():
+    x = xr.DataArray(np.array([[0.0, 2.0], [np.nan, 4.0]]), dims=("t", "p"))
+    both = xr.Dataset({"x": x, "rest": ("q", [0, 3])})
+    for name in ("any", "all", "sum", "mean", "min", "max", "var", "std"):
+        for given, dim in ((x, []), (x > 1, []), (both, "q"), (both, "t"), (both[["rest"]], [])):
+            found = getattr(given.warpfold, name)(dim)
+            xr.testing.assert_equal(found, getattr(given, name)(dim))
+            xr.testing.assert_equal(getattr(given.chunk().warpfold, name)(dim).compute(), found)
+            for one in [found] if isinstance(found, xr.DataArray) else found.values():
+                assert name not in ("any", "all") or one.dtype == bool

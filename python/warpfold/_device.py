@@ -137,7 +137,7 @@ class _Torch(_Library):
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         torch = self.module
         with self.on(labels, stream):
-            values, order = torch.sort(labels, stable=True)
+            values, order = torch.sort(labels.to(torch.int64), stable=True)
             return order, torch.searchsorted(values, torch.arange(count + 1, device=labels.device))
 
     def by_key(self, keys: Any) -> tuple[Any, Any, Any]:
@@ -229,6 +229,7 @@ class _Standard(_Library):
 
     def grouped(self, labels: Any, count: int, stream: int, who: str) -> tuple[Any, Any]:
         xp = labels.__array_namespace__()
+        labels = xp.astype(labels, xp.int64, copy=False)
         order = xp.argsort(labels, stable=True)
         return order, xp.searchsorted(xp.take(labels, order), xp.arange(count + 1, device=labels.device))
 
@@ -528,7 +529,7 @@ def labels_that_count(here: Inputs, labels: Any, where: Any) -> Any:
     library = here.library
     assert library is not None
     with library.there(here.x, here.stream):
-        return library.module.where(library.module.broadcast_to(where, tuple(labels.shape)), labels, -1)
+        return library.module.where(library.module.broadcast_to(where, tuple(labels.shape)), as_type(library, labels, I64), -1)
 
 
 def groups_of(here: Inputs, labels: Any, count: int) -> tuple[Any, Any]:
@@ -672,9 +673,11 @@ def indexes_of(x: Inputs, given: Any, what: str, most: int | None) -> Any:
     who = f"{x.asked.who}: {what}"
     if lies_on_gpu(given):
         found = array_of(given, x.stream, who)
-        allowed = (I64, I64 - 1) if what == "offsets" else (I64,)
-        if found.dtype not in allowed or len(found.shape) != 1 or not found.contiguous():
-            raise TypeError(f"{who} of type {NAMES[found.dtype]} in {len(found.shape)} dimensions; on a GPU they are int64 in one, without gaps")
+        if what == "labels":  # the call copies those that its kernels do not take
+            if is_floating(found.dtype) or found.dtype >= BOOL or len(found.shape) != 1:
+                raise TypeError(f"{who} of type {NAMES[found.dtype]} in {len(found.shape)} dimensions; they are whole numbers in one")
+        elif found.dtype not in (I64, I64 - 1) or len(found.shape) != 1 or not found.contiguous():
+            raise TypeError(f"{who} of type {NAMES[found.dtype]} in {len(found.shape)} dimensions; on a GPU they are int64 or int32 in one, without gaps")
         if found.device != x.a.device:
             raise ValueError(f"{who} on the GPU {found.device}; the elements are on {x.a.device}")
         return found, given

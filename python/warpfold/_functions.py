@@ -75,7 +75,7 @@ _PARAMETERS = {
     "labels": """labels : array_like of int
         One for each element, 0 or more.""",
     "answers": """answers : int, optional
-        How many there are; labels are less. By default the largest label and one; of labels on a GPU it must be told.""",
+        How many there are; labels are less. The default is one more than the largest label; for labels on a GPU it must be given.""",
     "keys": """keys : array_like
         One for each element; whatever NumPy sorts.""",
     "offsets": """offsets : int or array_like of int
@@ -1156,7 +1156,7 @@ def reduce_by_label(reduction: Any, x: Any, labels: Any, answers: int | None = N
                     rounding: Rounding = "nearest", where: Any = None, out: Any = None, stream: Any = None) -> Any:
     """Any reduction of one array, of the elements of each label: a function of this package, its name, or a `Reduction`.
 
-    Element i belongs to answer labels[i], which is 0 or more and less than `answers`: by default the largest label and one. A label
+    Element i belongs to answer labels[i], which is 0 or more and less than `answers`. A label
     without elements is answered as `segment_reduce` answers for a segment without.
 
     Parameters

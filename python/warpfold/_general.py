@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._inputs import (BF16, BOOL, CODES, DTYPES, I64, NAMES, Source, bools_of, code_of, holds_nulls, is_complex, is_floating, is_integer, lies_on_gpu,
-                      mask_of, of_numpy, one_piece, scalar_or_array, take, with_bf16, with_whole_numbers)
+                      mask_of, of_numpy, one_piece, packages_of, scalar_or_array, take, with_bf16, with_whole_numbers)
 
 OP = {name: k for k, name in enumerate(_core.op_names)}
 SUM, MEAN, PROD, DOT, COUNT = (OP[n] for n in ("sum", "mean", "prod", "dot", "count"))
@@ -175,7 +175,7 @@ def into(out: Any, answer: Any, who: str) -> Any:
 
 def check_out(out: Any, answer: Any, who: str) -> Any:
     """The answer as an array, which fits."""
-    if type(out) is type(answer) and not isinstance(answer, (np.ndarray, np.generic)):  # an array of the caller's library
+    if isinstance(out, type(answer)) and not isinstance(answer, (np.ndarray, np.generic)):  # an array of the caller's library
         return check_theirs(out, answer, who)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out= of type {type(out).__name__}; it is a NumPy array, or of the kind of the elements' array")
@@ -252,7 +252,7 @@ def plain_array(x: Any, source: Source) -> Array | None:
     if source.give is not scalar_or_array or source.mask is not None or source.more is not None or source.array is None or source.bf16 is not None:
         return None
     arrow = hasattr(type(x), "__arrow_c_array__") or hasattr(type(x), "__arrow_c_stream__")
-    if arrow and type(x).__module__.partition(".")[0] != "pandas":
+    if arrow and "pandas" not in packages_of(type(x)):
         return None
     array = source.array()
     same = type(array) is np.ndarray and CODES.get(array.dtype) == source.view.dtype and array.shape == source.view.shape
@@ -803,7 +803,7 @@ def by_key(x: Any, keys: Any, accuracy: Any, rounding: Any, where: Any, stream: 
     if different.dtype == object and not all(a < b for a, b in pairwise(different)):  # a NaN among them: NumPy's sort leaves equal ones apart
         raise TypeError("sum_by_key: keys that have no order (a NaN among objects is one); fill what is missing, or give codes of keys to sum_by_label()")
     sums = parted([SUM], x, None, accuracy, rounding, "sum_by_key", labels=labels.reshape(-1), answers=len(different), where=where, stream=stream)[0]
-    theirs = type(keys) is not np.ndarray and (type(keys).__module__.partition(".")[0] == "torch" or hasattr(type(keys), "__array_namespace__"))
+    theirs = type(keys) is not np.ndarray and ("torch" in packages_of(type(keys)) or hasattr(type(keys), "__array_namespace__"))
     return take(keys, "sum_by_key").give(different) if theirs else different, sums
 
 

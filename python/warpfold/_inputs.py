@@ -184,15 +184,27 @@ def beside(x: Any, from_dlpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return give
 
 
+def is_torch_on_cpu(x: Any, packages: list[str]) -> bool:
+    """Whether a tensor of PyTorch's says that it is in the CPU's memory. Not by DLPack: PyTorch's compiler, which may trace this, ends where it meets its type of devices."""
+    return "torch" in packages and getattr(getattr(x, "device", None), "type", None) == "cpu"
+
+
 def lies_on_gpu(x: Any) -> bool:
     """Whether an array is in CUDA's own or managed memory, by DLPack's types of devices or its __cuda_array_interface__."""
     kind = type(x)
+    if is_torch_on_cpu(x, packages_of(kind)):
+        return False
     if hasattr(kind, "__dlpack_device__"):
         try:
             return int(x.__dlpack_device__()[0]) in (2, 13)
         except Exception:  # an array of Arrow's of a type that DLPack does not have; or take() says what is wrong
             return False
     return hasattr(kind, "__cuda_array_interface__") or (not hasattr(kind, "__array_interface__") and hasattr(x, "__cuda_array_interface__"))
+
+
+def packages_of(kind: type) -> list[str]:
+    """The packages that a type and its bases are from: a caller's subclass of a library's array is the library's too."""
+    return [base.__module__.partition(".")[0] for base in kind.__mro__]
 
 
 def first_line(e: Exception) -> str:
@@ -216,11 +228,13 @@ def take(x: Any, who: str) -> Source:
     if isinstance(x, (bool, int, float, complex, list, tuple, range, np.generic)):
         return take(numbers(x, who), who)
     kind = type(x)
-    library = kind.__module__.partition(".")[0]
+    packages = packages_of(kind)
     if lies_on_gpu(x):
         raise TypeError(f"{who}: an array on a GPU; it is for arrays in the CPU's memory, so copy it there")
-    if library == "pandas":
+    if "pandas" in packages:
         pandas = sys.modules["pandas"]
+        if isinstance(x, pandas.DataFrame) and x.shape[1] == 1:  # whose NaNs are nulls by Arrow's protocol
+            return take(x.iloc[:, 0], who)
         if isinstance(getattr(x, "dtype", None), (np.dtype, pandas.SparseDtype)):
             return take(np.asarray(x), who)
         if getattr(getattr(x, "dtype", None), "na_value", None) is pandas.NA and not isinstance(x, pandas.Series):
@@ -228,19 +242,19 @@ def take(x: Any, who: str) -> Source:
             kind = type(x)
         if isinstance(x, pandas.Series) and not hasattr(kind, "__arrow_c_stream__"):  # before pandas 3
             return of_series(x, who)
-    if library == "xarray" and hasattr(x, "dtype"):  # whose Arrow's table has columns of coordinates
+    if "xarray" in packages and hasattr(x, "dtype"):  # whose Arrow's table has columns of coordinates
         return take(x.data, who)
     if hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__"):
         return of_arrow(x, who)
-    if library == "jax" and isinstance(x, sys.modules["jax"].core.Tracer):
+    if "jax" in packages and isinstance(x, sys.modules["jax"].core.Tracer):
         raise TypeError(f"{who}: an array that JAX traces, as inside jax.jit; there it is warpfold.jax.{who}")
-    if library != "torch" and not hasattr(kind, "__array_namespace__"):  # those have answers of their own kind
+    if "torch" not in packages and not hasattr(kind, "__array_namespace__"):  # those have answers of their own kind
         view = _core.view_of_buffer(x)
         if view is not None:
             return Source(view, None, scalar_or_array, array=lambda: np.asarray(x))
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         try:
-            device = int(x.__dlpack_device__()[0])
+            device = 1 if is_torch_on_cpu(x, packages) else int(x.__dlpack_device__()[0])
         except Exception as e:
             raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack_device__() says: {first_line(e)}") from None
         if device not in (1, 3):  # 3: pinned
@@ -254,8 +268,8 @@ def take(x: Any, who: str) -> Source:
             except Exception as e:
                 raise TypeError(f"{who}: the array does not let itself be read: {kind.__name__}.__dlpack__() says: {first_line(e)}") from None
             raise unknown(who, getattr(x, "dtype", "that DLPack does not tell"))
-        namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else sys.modules.get(library)
-        if not hasattr(namespace, "from_dlpack"):
+        namespace: Any = x.__array_namespace__() if hasattr(kind, "__array_namespace__") else next((m for m in map(sys.modules.get, packages) if hasattr(m, "from_dlpack")), None)
+        if namespace is None or not hasattr(namespace, "from_dlpack"):
             return Source(view, None, scalar_or_array, array=lambda: np.from_dlpack(x))
         return Source(view, None, beside(x, namespace.from_dlpack), array=lambda: np.from_dlpack(x),
                       to_bf16=to_type(x.dtype) if view.dtype == BF16 else None)
@@ -340,7 +354,7 @@ def holds_nulls(x: Any) -> bool:
     count = getattr(x, "null_count", None)
     if count is not None:
         return bool(count() if callable(count) else count)
-    if type(x).__module__.partition(".")[0] != "pandas" or isinstance(getattr(x, "dtype", None), np.dtype):  # whose NaN is a NaN
+    if "pandas" not in packages_of(type(x)) or isinstance(getattr(x, "dtype", None), np.dtype):  # whose NaN is a NaN
         return False
     return hasattr(x, "isna") and bool(np.any(np.asarray(x.isna())))
 

@@ -230,7 +230,7 @@ def _count(n: int | str) -> int:
 
 def explain(what: str, *, vs: str | None = None, n: int | str | None = None, block: int | str | None = None, dtype: str | None = None,
             options: Any = ()) -> Explanation:
-    """Why a rung of the ladder, or a CUDA kernel of your own, is as fast as it is: counted, raced and drawn on simt.
+    """Why a rung of the ladder, or a CUDA kernel of your own, is as fast as it is: its counters, races and drawings from simt.
 
     Parameters
     ----------

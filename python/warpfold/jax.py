@@ -171,8 +171,8 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False, accuracy: Accur
 
 
 def _var_tangent(x: Any, t: Any, axis: Any, keepdims: bool, correction: float) -> Any:
-    centred = x - _kept(mean(x, axis=axis), axis, keepdims, x)
-    return 2 * _jnp.sum(centred * t, axis=axis, keepdims=keepdims) / (_number(x, axis) - correction)
+    centred, divide = x - _kept(mean(x, axis=axis), axis, keepdims, x), _number(x, axis) - correction
+    return 2 * _jnp.sum(centred * t, axis=axis, keepdims=keepdims) / (divide if divide > 0 else math.nan)  # as the variance is
 
 
 def var(x: Any, /, *, axis: Any = None, keepdims: bool = False, correction: float = 0, accuracy: Accuracy = "exact",

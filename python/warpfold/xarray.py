@@ -31,7 +31,7 @@ _xarray: Any = need("xarray", "warpfold.xarray", "xarray")
 
 __all__ = ["DataArrayReductions", "DatasetReductions"]
 
-_UNCHANGED = {"sum", "mean", "min", "max", "any", "all"}  # over no dimension
+_UNCHANGED = {"sum", "mean", "min", "max"}  # over no dimension
 Dims = Any  # a name, several, ..., or None
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as those of another type, and pairs as two arrays. A thread has one at a time.
+// Elements as those of another type, labels as int64, and pairs as two arrays. A thread has one at a time.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace wf::device::inline WF_BUILD {
 
 namespace {
 
-constexpr unsigned convert_threads = 256, convert_blocks = 128, part_blocks = 512;
+constexpr unsigned convert_threads = 256, convert_blocks = 128, part_blocks = 512, widen_blocks = 1024;
 
 template <class From, class To>
 __global__ void __launch_bounds__(convert_threads) convert_kernel(const From* from, To* to, std::uint64_t n) {
@@ -71,6 +71,31 @@ convert_function find_conversion(dtype element, dtype wanted) {
   }
 }
 
+/// One kernel for all types: labels come from memory once, beside a sort or atomic operations that take many times as long.
+__global__ void __launch_bounds__(convert_threads) widen_labels_kernel(const unsigned char* from, int bytes, bool has_sign, std::int64_t stride, std::int64_t* to, std::uint64_t n) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{convert_threads} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * convert_threads) {
+    const unsigned char* const at = from + static_cast<std::int64_t>(i) * stride;
+    std::uint64_t bits;
+    switch (bytes) {
+      case 1: bits = *at; break;
+      case 2: bits = *reinterpret_cast<const std::uint16_t*>(at); break;
+      case 4: bits = *reinterpret_cast<const std::uint32_t*>(at); break;
+      default: bits = *reinterpret_cast<const std::uint64_t*>(at); break;
+    }
+    const int above = has_sign ? 64 - 8 * bytes : 0;
+    to[i] = static_cast<std::int64_t>(bits << above) >> above;
+  }
+}
+
+cudaError_t enqueue_widen_labels(const void* from, dtype element, std::int64_t stride, std::uint64_t n, std::int64_t* to, cudaStream_t stream) {
+  if (!is_integer(element) || element == dtype::boolean) return cudaErrorNotSupported;
+  if (n == 0) return cudaSuccess;
+  const auto bytes = static_cast<int>(info(element).size);
+  if (reinterpret_cast<std::uintptr_t>(from) % static_cast<unsigned>(bytes) != 0 || stride % bytes != 0) return cudaErrorMisalignedAddress;
+  const bool has_sign = element < dtype::u8;
+  return launch(widen_labels_kernel, {at_most(divide_up(n, convert_threads), widen_blocks), convert_threads, 0, stream, false}, static_cast<const unsigned char*>(from), bytes, has_sign, stride, to, n);
+}
+
 template <class T>
 struct alignas(2 * sizeof(T)) pair_of {
   T first, second;
@@ -101,6 +126,10 @@ int wf::array_calls::convert(const void* from, dtype element, void* to, dtype wa
   const auto f = device::find_conversion(element, wanted);
   if (f == nullptr) return cudaErrorNotSupported;
   return f(from, to, static_cast<std::uint64_t>(n), static_cast<cudaStream_t>(stream));
+}
+
+int wf::array_calls::widen_labels(const void* from, dtype element, std::int64_t stride, std::int64_t n, std::int64_t* to, void* stream) {
+  return device::enqueue_widen_labels(from, element, stride, static_cast<std::uint64_t>(n), to, static_cast<cudaStream_t>(stream));
 }
 
 int wf::array_calls::part(const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream) {

@@ -37,6 +37,8 @@ struct cuda_array_calls {
   WF_API static int extremes(const device_request&, void* greatest, void* scratch, void* stream);
   /// Converts n elements without gaps to another type: one that holds all their numbers, or integers modulo a lower power of 2.
   WF_API static int convert(const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream);
+  /// Copies n labels of an integer type, `stride` bytes apart, as int64 without gaps. A uint64 from 2^63 on becomes a negative one: no answer has either.
+  WF_API static int widen_labels(const void* from, dtype element, std::int64_t stride, std::int64_t n, std::int64_t* to, void* stream);
   /// Splits n pairs of parts of `size` bytes each, 1, 2, 4 or 8, into two arrays without gaps.
   WF_API static int part(const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream);
   /// Copies elements that count, without gaps; `scratch` is the stream's, as reductions take it. The array has at least one element.
@@ -59,6 +61,7 @@ struct cuda_array_calls {
 struct simt_array_calls {
   static int extremes(const device_request&, void* greatest, void* scratch, void* stream);
   static int convert(const void* from, dtype element, void* to, dtype wanted, std::int64_t n, void* stream);
+  static int widen_labels(const void* from, dtype element, std::int64_t stride, std::int64_t n, std::int64_t* to, void* stream);
   static int part(const void* pairs, std::size_t size, void* first, void* second, std::int64_t n, void* stream);
   static int select(const array_selection&, void* scratch, void* stream);
   static int fill(const array_selection&, const void* neutral, void* stream);

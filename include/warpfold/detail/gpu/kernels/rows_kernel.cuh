@@ -189,31 +189,65 @@ __device__ __forceinline__ unsigned add_edges(const Acc& acc, typename Acc::runn
   return 0;
 }
 
-/// How many rows of one unit per lane are on their way at once, and how many units of a row of four; both have registers for so many units.
-template <class Acc>
-inline constexpr int rows_ahead = 4 / Acc::inputs;
-
-/// Loads the units of `rows_ahead` rows of one unit per lane, from row `row` on, `groups` apart, of `rows` rows.
-template <bool Whole, class Acc>
-__device__ __forceinline__ void load_single_rows(const Acc& acc, pack (&p)[rows_ahead<Acc>][Acc::inputs], const row_view<Acc::inputs>& v, std::uint64_t row, unsigned groups, unsigned rows, bool mine,
-                                                 const std::int64_t (&step_bytes)[2], unsigned member) {
+/// Reduces rows of one unit per lane, `ahead` rows at once, from row `row` on, `groups` apart; it calls give(state) with the state of each.
+template <bool Whole, class Acc, class Give>
+__device__ __forceinline__ void add_single_rows(const Acc& acc, const facts_of<Acc>& facts, const row_view<Acc::inputs>& v, std::uint64_t row,
+                                                unsigned groups, unsigned steps, bool mine, const std::int64_t (&step_bytes)[2],
+                                                unsigned member, Give give) {
+  constexpr int inputs = Acc::inputs, ahead = 4 / inputs;
+#pragma unroll 1
+  for (unsigned step = 0; step < steps; step += ahead) {
+    pack p[ahead][inputs] = {};
 #pragma unroll
-  for (int j = 0; j < rows_ahead<Acc>; ++j) {
-    const std::uint64_t at = row + static_cast<unsigned>(j) * groups;
-    if (mine && static_cast<unsigned>(j) < rows && at < v.rows) {
+    for (int j = 0; j < ahead; ++j) {
+      const std::uint64_t at = row + (step + static_cast<unsigned>(j)) * groups;
+      if (mine && step + static_cast<unsigned>(j) < steps && at < v.rows) {
 #pragma unroll
-      for (int k = 0; k < Acc::inputs; ++k) {
-        p[j][k] = load_unit<Whole>(acc, v.x[k] + static_cast<std::int64_t>(at) * v.dim[0].stride[k] + member * (Whole ? 16 : step_bytes[k]));
+        for (int k = 0; k < inputs; ++k) {
+          p[j][k] = load_unit<Whole>(acc, v.x[k] + static_cast<std::int64_t>(at) * v.dim[0].stride[k] + member * (Whole ? 16 : step_bytes[k]));
+        }
       }
+    }
+    // Once for all of them: making the state of a row is much code.
+#pragma unroll 1
+    for (unsigned j = 0; j < ahead && step + j < steps; ++j) {
+      typename Acc::running r = acc.start();
+      if (mine && row + (step + j) * groups < v.rows) add_unit<Whole>(acc, r, p[0], member * items_of_unit<Whole, Acc>);
+      shift_units(p);
+      give(total_of(acc, r, facts), step + j);
     }
   }
 }
 
-/// Loads the four units of 16 bytes that a lane has of a row.
-__device__ __forceinline__ void load_quad(pack (&p)[4][1], const row_view<1>& v, std::uint64_t row, unsigned lanes, unsigned member) {
-  const unsigned char* const from = v.x[0] + static_cast<std::int64_t>(row) * v.dim[0].stride[0] + member * 16;
+/// Reduces rows of four units of 16 bytes per lane, one after the other: the next row's units come while a row is reduced.
+template <class Acc, class Give>
+__device__ __forceinline__ void add_quad_rows(const Acc& acc, const row_view<1>& v, std::uint64_t row, unsigned groups, unsigned steps, unsigned lanes,
+                                              unsigned member, Give give) {
+  constexpr int quad = 4;
+  const auto load = [&](pack (&p)[quad][1], std::uint64_t at) {
+    const unsigned char* const from = v.x[0] + static_cast<std::int64_t>(at) * v.dim[0].stride[0] + member * 16;
 #pragma unroll
-  for (unsigned j = 0; j < 4; ++j) p[j][0] = load_bytes(from + j * lanes * 16, 16);
+    for (unsigned j = 0; j < quad; ++j) p[j][0] = load_bytes(from + j * lanes * 16, 16);
+  };
+  pack next[quad][1] = {};
+  if (row < v.rows) load(next, row);
+#pragma unroll 1
+  for (unsigned step = 0; step < steps; ++step, row += groups) {
+    pack p[quad][1];
+#pragma unroll
+    for (int j = 0; j < quad; ++j) p[j][0] = next[j][0];
+    if (step + 1 < steps && row + groups < v.rows) load(next, row + groups);
+    typename Acc::running r = acc.start();
+    if (row < v.rows) {
+      if constexpr (packs_adder<Acc, quad>) {
+        acc.add_packs(r, p, member * Acc::items, lanes * Acc::items);
+      } else {
+#pragma unroll
+        for (unsigned j = 0; j < quad; ++j) acc.add(r, p[j], (member + j * lanes) * Acc::items);
+      }
+    }
+    give(acc.total(r), step);
+  }
 }
 
 /// Combines the states of each group of 2^log2 lanes in order, in its first lane. It is a loop, since combining states is much code.
@@ -379,69 +413,47 @@ __global__ void __launch_bounds__(rows_threads, resident_blocks(rows_threads, ro
   for (std::uint64_t batch = blockIdx.x * std::uint64_t{rows_warps} + my_warp; batch < batches; batch += std::uint64_t{gridDim.x} * rows_warps) {
     const std::uint64_t first = batch * batch_rows;
     unsigned todo = 0;
-    pack p[rows_ahead<Acc>][inputs] = {};
-    if constexpr (quad_accumulator<Acc>) {
-      if (w.quads && first + group < v.rows) load_quad(p, v, first + group, lanes, member);
-    }
-    // Each kind of rows by the same loop, since totals, merges and answers are much code.
-#pragma unroll 1
-    for (unsigned step = 0; step < steps; ++step) {
-      const std::uint64_t row = first + step * groups + group;
-      typename Acc::running r = acc.start();
-      if (w.single) {
-        const bool mine = member < w.units;
-        by_unit<Acc>(w.whole, [&]<bool Whole>() {
-          if (step % rows_ahead<Acc> == 0) load_single_rows<Whole>(acc, p, v, row, groups, steps - step, mine, w.step_bytes, member);
-          if (mine && row < v.rows) add_unit<Whole>(acc, r, p[0], member * items_of_unit<Whole, Acc>);
-        });
-        shift_units(p);
-      } else if (quad_accumulator<Acc> && w.quads) {
-        if constexpr (quad_accumulator<Acc>) {  // the next row's units come while a row is reduced
-          pack now[4][1];
-#pragma unroll
-          for (int j = 0; j < 4; ++j) now[j][0] = p[j][0];
-          if (step + 1 < steps && row + groups < v.rows) load_quad(p, v, row + groups, lanes, member);
-          if (row < v.rows) {
-            if constexpr (packs_adder<Acc, 4>) {
-              acc.add_packs(r, now, member * Acc::items, lanes * Acc::items);
-            } else {
-#pragma unroll
-              for (unsigned j = 0; j < 4; ++j) acc.add(r, now[j], (member + j * lanes) * Acc::items);
-            }
-          }
-        }
-      } else {
-        const unsigned char* from[inputs];
-        const std::uint64_t units = row < v.rows ? w.units : 0;
-        v.begin(row < v.rows ? row : 0, from);
-#pragma unroll 1
-        for (std::uint64_t line = 0; line < w.lines; ++line) {
-          const unsigned char* at[inputs];
-#pragma unroll
-          for (int k = 0; k < inputs; ++k) at[k] = from[k] + v.line(line, k);
-          const unsigned before = add_edges(acc, r, w, at, line, member, lanes, units != 0);
-#pragma unroll
-          for (int k = 0; k < inputs; ++k) at[k] += before * static_cast<unsigned>(Acc::fixed_size);
-          by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, at, w.step_bytes, member, lanes, units, first_of_line<Acc>(w, line) + before); });
-        }
-#pragma unroll
-        for (auto& units_ahead : p) {  // there are none: so they take no registers here
-#pragma unroll
-          for (pack& one : units_ahead) one = {};
-        }
-      }
-      __syncwarp();
-      const state s = lanes_total(acc, total_of(acc, r, facts), w.group_log2);
-      // The states of the groups' rows of a step; those of 32 rows, or the last ones, become answers.
+    // The states of the groups' rows of a step; those of 32 rows, or the last ones, become answers.
+    const auto finish = [&](state s, unsigned step) {
+      s = lanes_total(acc, s, w.group_log2);
       const unsigned turn = step & (lanes - 1);
       if (member == 0) slots[my_warp][turn * groups + group] = s;
-      if (turn != lanes - 1 && step != steps - 1) continue;
+      if (turn != lanes - 1 && step != steps - 1) return;
       __syncwarp();
-      const std::uint64_t from = first + std::uint64_t{step - turn} * groups, answered = from + in_warp;
-      if (in_warp < (turn + 1) * groups && answered < v.rows && !acc.answer(slots[my_warp][in_warp], v.n, facts, out + answered * w.answer_bytes)) {
+      const std::uint64_t from = first + std::uint64_t{step - turn} * groups, row = from + in_warp;
+      if (in_warp < (turn + 1) * groups && row < v.rows && !acc.answer(slots[my_warp][in_warp], v.n, facts, out + row * w.answer_bytes)) {
         todo |= 1u << (step >> w.group_log2);
       }
       __syncwarp();
+    };
+    if (w.single) {
+      const bool mine = member < w.units;
+      by_unit<Acc>(w.whole, [&]<bool Whole>() {
+        add_single_rows<Whole>(acc, facts, v, first + group, groups, steps, mine, w.step_bytes, member, finish);
+      });
+    }
+    if constexpr (quad_accumulator<Acc>) {
+      if (w.quads) add_quad_rows(acc, v, first + group, groups, steps, lanes, member, finish);
+    }
+#pragma unroll 1
+    for (unsigned step = w.single || w.quads ? steps : 0; step < steps; ++step) {
+      const std::uint64_t row = first + step * groups + group;
+      const unsigned char* from[inputs];
+      const std::uint64_t units = row < v.rows ? w.units : 0;
+      v.begin(row < v.rows ? row : 0, from);
+      typename Acc::running r = acc.start();
+#pragma unroll 1
+      for (std::uint64_t line = 0; line < w.lines; ++line) {
+        const unsigned char* p[inputs];
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[k] = from[k] + v.line(line, k);
+        const unsigned before = add_edges(acc, r, w, p, line, member, lanes, units != 0);
+#pragma unroll
+        for (int k = 0; k < inputs; ++k) p[k] += before * static_cast<unsigned>(Acc::fixed_size);
+        by_unit<Acc>(w.whole, [&]<bool Whole>() { add_line<Whole>(acc, r, p, w.step_bytes, member, lanes, units, first_of_line<Acc>(w, line) + before); });
+      }
+      __syncwarp();
+      finish(total_of(acc, r, facts), step);
     }
     settle(acc, facts, rooms[my_warp], v, todo, first + in_warp, warp_lanes, {}, w.answer_bytes, out);
   }

@@ -18,10 +18,9 @@ set(WF_KERNEL_GROUPS
   "sums"
   "own rows_labels runs states conversions selections selections_across"
   "machine")
-# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. What is called for many rows must then be inlined, as it is for sums of rows
-# (docs/log/2026-11-29-nvcc-one-call.md). Moments of rows would be slower so by a fifth, rows of complex numbers and of any operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md); sums of arrays are as fast
-# (docs/log/2026-11-29-nvcc-default-set.md).
-set(WF_KERNELS_WITHOUT_COPIES products rows_complex sums rows_sums rows_half_sums)
+# Files, by their first family, of which ptxas does not copy what a kernel calls into each kernel, and takes half the time. Moments of rows would be slower so by a fifth, sums of rows by up to 6% (docs/log/2026-11-29-nvcc-one-call.md), rows of complex numbers and of any
+# operation are by 1 to 8% (docs/log/2026-11-28-nvcc-copies.md); sums of arrays are as fast (docs/log/2026-11-29-nvcc-default-set.md).
+set(WF_KERNELS_WITHOUT_COPIES products rows_complex sums)
 set(WF_KERNEL_GROUPS_TOGETHER
   "order native products moments"
   "integers integer_moments checked"
